@@ -5,9 +5,11 @@
 #   make check      set up, build, pass all tests but the long ones
 #   make check-all  the long ones too: packages, reference data, every cell over a network, kills, schedules, R
 #   make python     set up, build the Python package in build/python
+#   make r          set up, build the R package, install it into build/r
+#   make docs       the documentation as a site in build/docs/html
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind, the Python package too
 #   make bench      what the program's speed is, as ratios
-#   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
+#   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000); goes on where it was stopped
 #   make effects    every setting in every context: what is taken has an effect; takes an hour
 #   make comparison R's numbers behind docs/comparison-with-r.md computed again (r-base-core, r-cran-survival)
 #   make federation every algorithm and solver over a network, with 4 and 100 processes and 4 hosts: the bits of one process
@@ -38,7 +40,7 @@ SANITIZED = -Db_lundef=false -Doptimization=1 -Ddebug=true -Dwerror=$(WERROR) -D
             -Dexamples=false -Dassertions=true
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo python check check-all comparison sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
+.PHONY: all setup setup-tests setup-long setup-docs demo python r docs check check-all comparison sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -48,6 +50,12 @@ setup:
 
 setup-tests:
 	@tools/setup tests
+
+setup-long:
+	@tools/setup long
+
+setup-docs:
+	@tools/setup docs
 
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) --buildtype=release -Dwerror=$(WERROR) -Dtests=false -Dbench=false \
@@ -72,14 +80,22 @@ demo: setup all
 python: setup-tests $(BUILD)/with-tests all
 	@echo "the package fedplt is in $(BUILD)/python"
 
+# To be loaded from there: library(fedplt, lib.loc = "build/r"). Skipped with a reason where R is absent.
+r: setup all
+	@tools/r $(BUILD) $(BUILD)/r
+	@[ ! -d $(BUILD)/r/fedplt ] || echo "the package fedplt is in $(BUILD)/r"
+
+docs: setup-docs $(BUILD)/with-tests all
+	@tools/docs $(BUILD)
+
 check: setup-tests $(BUILD)/with-tests all build-asan/build.ninja
 	@$(NINJA) build-asan
 	@tests/run $(BUILD) build-asan
 
-check-all: setup-tests $(BUILD)/with-tests all build-asan/build.ninja
+check-all: setup-long $(BUILD)/with-tests all build-asan/build.ninja
 	@$(NINJA) build-asan
 	@tests/run --all $(BUILD) build-asan
-	@$(MAKE) --no-print-directory federation chaos simulate comparison
+	@$(MAKE) --no-print-directory federation chaos simulate comparison docs
 
 sanitize: setup-tests $(BUILD)/with-tests build-asan/build.ninja build-tsan/build.ninja all
 	@$(NINJA) build-asan
@@ -92,7 +108,7 @@ bench: setup-tests $(BUILD)/with-tests all
 	@tools/bench $(BUILD)
 
 simulate: setup-tests $(BUILD)/with-tests all
-	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
+	@tools/simulate $(BUILD) $(SCHEDULES)
 
 effects: setup-tests $(BUILD)/with-tests all
 	@tests/cli/effects.py $(BUILD)/fedplt $(BUILD)/tests/cli/fedplt_careless --all
@@ -101,6 +117,9 @@ federation: setup-tests $(BUILD)/with-tests all
 	@tests/whole/federation $(BUILD)/fedplt --cells
 	@tests/whole/federation $(BUILD)/fedplt --agents 100
 	@tests/whole/federation $(BUILD)/fedplt --hosts
+	@tests/whole/federation $(BUILD)/fedplt --secure --cells
+	@tests/whole/federation $(BUILD)/fedplt --secure --agents 100
+	@tests/whole/federation $(BUILD)/fedplt --secure --hosts
 
 chaos: setup-tests $(BUILD)/with-tests all
 	@tests/whole/chaos $(BUILD)/fedplt $(KILLS)
@@ -109,11 +128,11 @@ fuzz: setup-tests
 	@tools/fuzz $(FUZZ_SECONDS)
 
 # Skipped with a reason where R is absent.
-comparison: setup-tests $(BUILD)/with-tests all
+comparison: setup-long $(BUILD)/with-tests all
 	@tests/oracle/comparison.py $(BUILD)/fedplt --r
 
 mutate: setup-tests
-	@tools/mutate --seed $(MUTATE_SEED) src/promise src/privacy src/engine src/base/sum.c
+	@tools/mutate --sanitize --seed $(MUTATE_SEED) src/promise src/privacy src/engine src/base/sum.c
 
 install: all
 	@meson configure $(BUILD) -Dprefix="$$(realpath -ms -- "$(PREFIX)")"

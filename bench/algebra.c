@@ -7,6 +7,7 @@
 
 #include "fedplt.h"
 #include "figure.h"
+#include "base/random.h"
 #include "linalg/cholesky.h"
 #include "linalg/product.h"
 #include "timing.h"
@@ -29,7 +30,7 @@ static double *numbers(size_t count)
         exit(1);
     }
     fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, count, 0, 0);
-    fplt_stream_normals(&stream, 1, x, count);
+    fplt__stream_normals(&stream, 1, x, count);
     return x;
 }
 

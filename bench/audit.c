@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "../tests/unit/lab/planted.h"
+#include "promise/promise.h"
 
 struct problem {
     fplt_settings *settings;
@@ -40,7 +41,7 @@ static struct problem make(const char *rounds, const char *epochs)
     fplt_job_source source = {.dataset = NULL};
     must(fplt_settings_create(&problem.settings, &error), &error);
     must(fplt_job_declare(problem.settings, FPLT_JOB_ALL, NULL, &error), &error);
-    must(fplt_settings_add(problem.settings, "privacy", fplt_promise_table, &error), &error);
+    must(fplt_settings_add(problem.settings, "privacy", fplt__promise_table, &error), &error);
     set(problem.settings, "data", "../shared/data/heart_disease/heart_disease.csv");
     set(problem.settings, "label", "b");
     set(problem.settings, "bounds", "-9..9");

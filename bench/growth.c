@@ -11,6 +11,8 @@
 #include "job/job.h"
 #include "problem.h"
 #include "timing.h"
+#include "report/report.h"
+#include "fedplt/participation.h"
 
 enum { POINTS = 5, EPOCHS = 5 };
 
@@ -137,17 +139,17 @@ int main(int argc, char **argv)
     figure("creating, 10^6 records", axes[2].create[POINTS - 1], "rounds", AT_MOST, 2);
     if (argc > 1) {
         fplt_error error;
-        fplt_series series[4];
+        fplt__series series[4];
         for (int a = 0; a < 4; a++)
-            series[a] = (fplt_series){axes[a].name, axes[a].x, axes[a].y, POINTS};
-        fplt_plot plot = {.title = "A round of 5 epochs, measuring included",
-                          .x_label = "how many",
-                          .y_label = "seconds",
-                          .log_x = 1,
-                          .log_y = 1,
-                          .series = series,
-                          .count = 4};
-        check(fplt_plot_write(&plot, argv[1], &error), &error);
+            series[a] = (fplt__series){axes[a].name, axes[a].x, axes[a].y, POINTS};
+        fplt__plot plot = {.title = "A round of 5 epochs, measuring included",
+                           .x_label = "how many",
+                           .y_label = "seconds",
+                           .log_x = 1,
+                           .log_y = 1,
+                           .series = series,
+                           .count = 4};
+        check(fplt__plot_write(&plot, argv[1], &error), &error);
     }
     return 0;
 }

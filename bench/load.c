@@ -32,9 +32,10 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "engine/hub_node.h"
 #include "figure.h"
-#include "fedplt/file.h"
-#include "fedplt/sum.h"
+#include "base/file.h"
+#include "base/sum.h"
 #include "pki/authority.h"
 #include "http/channel.h"
 #include "http/server.h"
@@ -80,16 +81,16 @@ static double drawn(uint64_t *state)
 static void make_words(size_t count, uint64_t *words)
 {
     fplt_error error;
-    fplt_sum *sum;
+    fplt__sum *sum;
     uint64_t state = 1;
     double *x;
     check(fplt__alloc_into(&x, 2 * count, sizeof *x, "numbers", &error), &error);
     for (size_t i = 0; i < 2 * count; i++)
         x[i] = drawn(&state);
-    check(fplt_sum_create(count, FPLT_SUM_EXPONENT, &sum, &error), &error);
-    check(fplt_sum_add_change(sum, 0, x, x + count, count), &error);
-    fplt_sum_export(sum, 0, words, count);
-    fplt_sum_destroy(sum);
+    check(fplt__sum_create(count, FPLT_SUM_EXPONENT, &sum, &error), &error);
+    check(fplt__sum_add_change(sum, 0, x, x + count, count), &error);
+    fplt__sum_export(sum, 0, words, count);
+    fplt__sum_destroy(sum);
     fplt__free(x);
 }
 
@@ -304,9 +305,9 @@ static void make_payloads(size_t count)
     check(fplt__alloc_into(&words, 2 * count, sizeof *words, "numbers", &error), &error);
     make_words(count, words);
     for (int k = 0; k < 2; k++) {
-        show.size[k] = fplt_words_pack(words, count, NULL, 0);
+        show.size[k] = fplt__words_pack(words, count, NULL, 0);
         check(fplt__alloc_into(&show.payload[k], show.size[k], 1, "numbers", &error), &error);
-        fplt_words_pack(words, count, show.payload[k], show.size[k]);
+        fplt__words_pack(words, count, show.payload[k], show.size[k]);
         show.digest[k] = fplt__body_hash(show.payload[k], show.size[k]);
         for (size_t i = 0; i < count; i++) { /* -x */
             uint64_t low = words[2 * i];
@@ -416,7 +417,7 @@ static void answer_zeros(player *p, fplt__frame *frame)
 {
     static uint8_t *zeros;
     fplt_error error;
-    frame->count = show.dimension + (frame->kind == FPLT__MEASURE ? FPLT_MEASURES : 0);
+    frame->count = show.dimension + (frame->kind == FPLT__MEASURE ? FPLT__MEASURES : 0);
     size_t size = 2 * ((frame->count + 63) / 64);
     if (!zeros) /* for the longer of both */
         check(fplt__alloc_into(&zeros, size + 64, 1, "zeros", &error), &error);
@@ -804,14 +805,14 @@ static int found(char **words)
     if (mkdir(path, 0700))
         fail(path, strerror(errno));
     snprintf(path, sizeof path, "%s/agents/agent.key", words[0]);
-    check(fplt_file_save(path, 0600, key, strlen(key), &error), &error);
+    check(fplt__file_save(path, 0600, key, strlen(key), &error), &error);
     for (unsigned i = 0; i < agents; i++) {
         char name[FPLT_NAME_SIZE];
         snprintf(name, sizeof name, "agent-%u", i);
         check(fplt__request_make(key, name, &request, &error), &error);
         check(fplt__authority_sign(&authority, request, name, &certificate, &error), &error);
         snprintf(path, sizeof path, "%s/agents/%s.pem", words[0], name);
-        check(fplt_file_save(path, 0600, certificate, strlen(certificate), &error), &error);
+        check(fplt__file_save(path, 0600, certificate, strlen(certificate), &error), &error);
         fplt__free(request);
         fplt__free(certificate);
     }
@@ -829,19 +830,19 @@ struct timing {
     uint64_t *words, *target;
     uint8_t *packed;
     size_t packed_size;
-    fplt_sum *sum;
+    fplt__sum *sum;
 };
 
 static void add(const struct timing *t)
 {
     fplt_error error = {FPLT_OK, "the sum is out of range"};
-    check(fplt_sum_add_words(t->sum, 0, t->words, t->count), &error);
+    check(fplt__sum_add_words(t->sum, 0, t->words, t->count), &error);
 }
 
 static void add_packed(const struct timing *t)
 {
     fplt_error error;
-    check(fplt_sum_add_packed(t->sum, 0, t->packed, t->packed_size, t->count, &error), &error);
+    check(fplt__sum_add_packed(t->sum, 0, t->packed, t->packed_size, t->count, &error), &error);
 }
 
 static void copy(const struct timing *t)
@@ -876,11 +877,11 @@ static struct timing make_timing(size_t count, size_t batch)
     fplt_error error;
     check(fplt__alloc_into(&t.words, 2 * count, 8, "words", &error), &error);
     check(fplt__alloc_into(&t.target, 2 * count, 8, "words", &error), &error);
-    check(fplt__alloc_into(&t.packed, fplt_words_most(count), 1, "words", &error), &error);
-    check(fplt_sum_create_words(count, FPLT_SUM_EXPONENT, &t.sum, &error), &error);
+    check(fplt__alloc_into(&t.packed, fplt__words_most(count), 1, "words", &error), &error);
+    check(fplt__sum_create_words(count, FPLT_SUM_EXPONENT, &t.sum, &error), &error);
     make_words(count, t.words);
     memcpy(t.target, t.words, 16 * count);
-    t.packed_size = fplt_words_pack(t.words, count, t.packed, fplt_words_most(count));
+    t.packed_size = fplt__words_pack(t.words, count, t.packed, fplt__words_most(count));
     return t;
 }
 

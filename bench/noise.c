@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "fedplt/noise.h"
+#include "base/noise.h"
 
 enum { COUNT = 1000, REPEATS = 1000 };
 
@@ -26,10 +27,10 @@ int main(void)
     }
     double start = seconds();
     for (int i = 0; i < REPEATS; i++)
-        fplt_noise_draw(noise, draws, COUNT);
+        fplt__noise_draw(noise, draws, COUNT);
     double drawn = seconds();
     for (int i = 0; i < REPEATS; i++)
-        if (fplt_noise_add(noise, 0.3, 0.05, vector, vector, COUNT, &error)) {
+        if (fplt__noise_add(noise, 0.3, 0.05, vector, vector, COUNT, &error)) {
             fprintf(stderr, "%s\n", error.text);
             return EXIT_FAILURE;
         }

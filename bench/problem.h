@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fedplt.h"
+#include "fedplt/generate.h"
 
 static inline void check(fplt_status status, const fplt_error *error)
 {

@@ -12,6 +12,7 @@
 
 #include "base/machine.h"
 #include "fedplt/data.h"
+#include "fedplt/read.h"
 
 enum { TIMES = 15 };
 

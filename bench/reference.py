@@ -124,4 +124,5 @@ def main():
               f"clip {clip:g}, {rounds} rounds, step {step:g}, ridge {ridge:g}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -12,6 +12,8 @@
 #include "linalg/kernel.h"
 #include "problem.h"
 #include "timing.h"
+#include "objective/objective_access.h"
+#include "report/report.h"
 
 /* ---- the two limits ---- */
 
@@ -117,7 +119,7 @@ static void measure(struct point *p)
     for (int r = 0; r < 2000 && (r < 5 || seconds() - begun < 0.5); r++) {
         double before = seconds();
         if (p->what == HESSIAN)
-            fplt_objective_hessian(objective, 0, x, out, scratch);
+            fplt__objective_hessian(objective, 0, x, out, scratch);
         else
             fplt_objective_gradient(objective, 0, x, out, scratch);
         best = fmin(best, seconds() - before);
@@ -163,19 +165,19 @@ int main(int argc, char **argv)
         double roof_x[3] = {0.1, knee, 100},
                roof_y[3] = {0.1 * wide * 1e-9, most * 1e-9, most * 1e-9};
         double gigas[POINTS];
-        fplt_series series[POINTS + 1] = {{"memory, then multiply-adds", roof_x, roof_y, 3}};
+        fplt__series series[POINTS + 1] = {{"memory, then multiply-adds", roof_x, roof_y, 3}};
         for (size_t i = 0; i < POINTS; i++) {
             gigas[i] = points[i].rate * 1e-9;
-            series[i + 1] = (fplt_series){points[i].name, &points[i].intensity, &gigas[i], 1};
+            series[i + 1] = (fplt__series){points[i].name, &points[i].intensity, &gigas[i], 1};
         }
-        fplt_plot plot = {.title = "Kernels between bandwidth and arithmetic, one thread",
-                          .x_label = "multiply-adds a byte, in FLOP",
-                          .y_label = "GFLOP/s",
-                          .log_x = 1,
-                          .log_y = 1,
-                          .series = series,
-                          .count = POINTS + 1};
-        check(fplt_plot_write(&plot, argv[1], &error), &error);
+        fplt__plot plot = {.title = "Kernels between bandwidth and arithmetic, one thread",
+                           .x_label = "multiply-adds a byte, in FLOP",
+                           .y_label = "GFLOP/s",
+                           .log_x = 1,
+                           .log_y = 1,
+                           .series = series,
+                           .count = POINTS + 1};
+        check(fplt__plot_write(&plot, argv[1], &error), &error);
     }
     return 0;
 }

@@ -9,6 +9,9 @@
 #include "figure.h"
 #include "problem.h"
 #include "timing.h"
+#include "base/random.h"
+#include "base/sum.h"
+#include "objective/objective_access.h"
 
 enum { REPEATS = 101, BATCH = 20, EPOCHS = 5 };
 
@@ -60,17 +63,17 @@ static double exact_addition(void)
     static double x[LENGTH];
     double best = HUGE_VAL;
     fplt_error error;
-    fplt_sum *sum;
+    fplt__sum *sum;
     fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
-    fplt_stream_normals(&stream, 1, x, LENGTH);
-    check(fplt_sum_create(LENGTH, FPLT_SUM_EXPONENT, &sum, &error), &error);
+    fplt__stream_normals(&stream, 1, x, LENGTH);
+    check(fplt__sum_create(LENGTH, FPLT_SUM_EXPONENT, &sum, &error), &error);
     for (int r = 0; r < REPEATS; r++) {
         double begun = microseconds();
         for (int i = 0; i < ADDITIONS; i++)
-            fplt_sum_add(sum, 0, x, LENGTH);
+            fplt__sum_add(sum, 0, x, LENGTH);
         best = fmin(best, (microseconds() - begun) * 1e3 / ADDITIONS / LENGTH);
     }
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
     return best;
 }
 
@@ -92,7 +95,7 @@ int main(void)
         all = fmin(all, rounds(every));
         measured = fmin(measured, measuring(single));
     }
-    printf("kernel %s, 100 agents, n = 5, q = 250, 5 epochs\n", fplt_objective_kernel(objective));
+    printf("kernel %s, 100 agents, n = 5, q = 250, 5 epochs\n", fplt__objective_kernel(objective));
     printf("  500 kernel calls     %8.1f us\n", calls);
     printf("  a round, 1 thread    %8.1f us  %.3f of the kernel calls (target 1.15)\n", one,
            one / calls);
@@ -103,7 +106,7 @@ int main(void)
     figure("a round of the paper's problem", one / calls, "of its kernel calls", AT_MOST, 1.15);
     figure("a measurement at the paper's size", measured / calls * EPOCHS, "gradient passes",
            AT_MOST, 2);
-    /* on data of one's own it is taken every second round of 5 epochs */
+    /* on data of your own it is taken every second round of 5 epochs */
     figure("measuring with 5 epochs and all active", measured / (2 * one + measured), "of the time",
            AT_MOST, 0.2);
     free(scratch);

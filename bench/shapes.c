@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "figure.h"
+#include "base/random.h"
 #include "linalg/kernel.h"
 #include "problem.h"
 #include "timing.h"
+#include "objective/objective_access.h"
 
 enum { REPEATS = 41, BATCH = 32, AGENTS_MAX = 512 };
 
@@ -46,9 +48,9 @@ static double batches(const struct place *p, size_t calls)
     size_t places = p->rows / BATCH;
     double start = seconds();
     for (size_t i = 0; i < calls; i++)
-        fplt_objective_batch_gradient(p->objective, (uint32_t)(i % p->agents), p->x,
-                                      p->order + i % places * BATCH, BATCH, p->gradient,
-                                      p->scratch);
+        fplt__objective_batch_gradient(p->objective, (uint32_t)(i % p->agents), p->x,
+                                       p->order + i % places * BATCH, BATCH, p->gradient,
+                                       p->scratch);
     return (seconds() - start) / (double)calls;
 }
 
@@ -65,10 +67,10 @@ static void create(struct place *p, const char *kernel, const char *precision, u
     p->gradient = p->x + features;
     p->scratch = p->gradient + features;
     fplt_stream stream = fplt_stream_make(2, 0, FPLT_FOR_TEST, rows, features, 0);
-    fplt_stream_normals(&stream, 0.1, p->x, features);
+    fplt__stream_normals(&stream, 0.1, p->x, features);
     for (uint32_t r = 0; r < rows; r++)
         p->order[r] = r;
-    fplt_stream_shuffle(&stream, p->order, (uint32_t)rows);
+    fplt__stream_shuffle(&stream, p->order, (uint32_t)rows);
 }
 
 static void destroy(struct place *p)
@@ -136,10 +138,10 @@ int main(void)
 {
     int available[2] = {0, 0};
     const char *name;
-    for (size_t i = 0; (name = fplt_kernel_list(i, NULL, NULL)); i++)
+    for (size_t i = 0; (name = fplt__kernel_list(i, NULL, NULL)); i++)
         for (size_t k = 0; k < 2; k++)
             if (strcmp(name, names[k]) == 0)
-                fplt_kernel_list(i, NULL, available + k);
+                fplt__kernel_list(i, NULL, available + k);
     if (!available[0] || !available[1]) {
         printf("skipped: this machine has not both AVX2 and AVX-512\n");
         return 0;

@@ -8,6 +8,9 @@
 #include "fedplt.h"
 #include "figure.h"
 #include "timing.h"
+#include "base/random.h"
+#include "objective/objective_access.h"
+#include "solver/solver.h"
 
 enum { REPEATS = 501, BATCH = 32, BATCHES = 64 };
 
@@ -29,21 +32,22 @@ static void *room(size_t count)
     return memory;
 }
 
-/* One agent with records of normal numbers. */
-static fplt_objective *cost(size_t rows, size_t features, double clip)
+/* One agent with records of normal numbers. `batch`: rows of a minibatch, by which the kernel is chosen; 0: all. */
+static fplt_objective *cost(size_t rows, size_t features, double clip, uint32_t batch)
 {
     fplt_error error;
     fplt_dataset *data;
     fplt_objective *objective;
     double *a = room(rows * (features + 1)), *label = a + rows * features;
     fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, rows, features, 0);
-    fplt_stream_normals(&stream, 1, a, rows * features);
+    fplt__stream_normals(&stream, 1, a, rows * features);
     for (size_t r = 0; r < rows; r++)
         label[r] = fplt_stream_below(&stream, 2) ? 1 : -1;
     fplt_rows view = {.count = rows, .features = features, .dense = a, .label = label};
     must(fplt_dataset_from_rows(&view, FPLT_TASK_BINARY, &rows, 1, &data, &error), &error);
     fplt_objective_settings settings = fplt_objective_defaults();
     settings.clip = clip;
+    settings.batch = batch;
     must(fplt_objective_create(&settings, data, &objective, &error), &error);
     fplt_dataset_destroy(data);
     free(a);
@@ -62,28 +66,28 @@ static double whole(const fplt_objective *o, const double *x, double *g, double 
 /* The quickest of many short turns: other programs can only make one slower. */
 static void minibatches(size_t rows, size_t features)
 {
-    fplt_objective *o = cost(rows, features, 0);
+    fplt_objective *o = cost(rows, features, 0, BATCH);
     double *x = room(2 * features + fplt_objective_scratch(o)), *g = x + features,
            *scratch = g + features, share = HUGE_VAL, batch = HUGE_VAL;
     uint32_t *order = room(rows);
     fplt_stream stream = fplt_stream_make(2, 0, FPLT_FOR_TEST, rows, features, 0);
     for (uint32_t r = 0; r < rows; r++)
         order[r] = r;
-    fplt_stream_shuffle(&stream, order, (uint32_t)rows);
-    fplt_stream_normals(&stream, 0.1, x, features);
+    fplt__stream_shuffle(&stream, order, (uint32_t)rows);
+    fplt__stream_normals(&stream, 0.1, x, features);
     for (size_t t = 0; t < REPEATS; t++) {
         share = fmin(share, whole(o, x, g, scratch, 4) * BATCH / (double)rows);
         double start = seconds();
         for (size_t b = 0; b < BATCHES; b++)
-            fplt_objective_batch_gradient(o, 0, x, order + b * BATCH % (rows - BATCH), BATCH, g,
-                                          scratch);
+            fplt__objective_batch_gradient(o, 0, x, order + b * BATCH % (rows - BATCH), BATCH, g,
+                                           scratch);
         batch = fmin(batch, (seconds() - start) / BATCHES);
     }
     char what[100];
     snprintf(what, sizeof what, "minibatch of 32 of %zu records, n = %zu, against its share", rows,
              features);
-    printf("%s: %.3f us, share %.3f us, ratio %.2f\n", what, 1e6 * batch, 1e6 * share,
-           batch / share);
+    printf("%s: %.3f us, share %.3f us, ratio %.2f, kernel %s\n", what, 1e6 * batch, 1e6 * share,
+           batch / share, fplt__objective_kernel(o));
     figure(what, batch / share, "times", AT_MOST, 2);
     free(order);
     free(x);
@@ -92,7 +96,7 @@ static void minibatches(size_t rows, size_t features)
 
 static void clipping(size_t rows, size_t features)
 {
-    fplt_objective *o[2] = {cost(rows, features, 0), cost(rows, features, 0.5)};
+    fplt_objective *o[2] = {cost(rows, features, 0, 0), cost(rows, features, 0.5, 0)};
     double *x = room(2 * features + fplt_objective_scratch(o[0])), times[2][REPEATS];
     size_t calls = 1 + 200000 / (rows * (features + 10));
     for (size_t j = 0; j < features; j++)
@@ -129,9 +133,9 @@ static struct training prepare(const fplt_objective *o, const char *solver, uint
         .problem = {.objective = o, .inverse_rho = 1},
         .training = training,
         .step = 1e-3,
-        .scratch = room(fplt_local_scratch(o, &training)),
+        .scratch = room(fplt__local_scratch(o, &training)),
     };
-    size_t state = fplt_solver_state(o, &training);
+    size_t state = fplt__solver_state(o, &training);
     t.local.state = state ? room(state) : NULL;
     must(fplt_objective_curvature(o, 0, 0, &t.local.curvature, &error), &error);
     return t;
@@ -148,7 +152,7 @@ static double run_once(struct training *t)
 {
     fplt_error error;
     double start = seconds();
-    must(fplt_local_run(&t->local, t->w, &error), &error);
+    must(fplt__local_run(&t->local, t->w, &error), &error);
     t->local.round++;
     return seconds() - start;
 }
@@ -157,7 +161,7 @@ static double run_once(struct training *t)
 static void choosing(void)
 {
     const size_t few = 1000, many = 400000;
-    fplt_objective *o[2] = {cost(few, 5, 0), cost(many, 5, 0)};
+    fplt_objective *o[2] = {cost(few, 5, 0, BATCH), cost(many, 5, 0, BATCH)};
     struct training t[2] = {prepare(o[0], "sgd", 1), prepare(o[1], "sgd", 1)};
     double times[2][REPEATS];
     for (size_t r = 0; r < REPEATS; r++)
@@ -178,7 +182,7 @@ static void newton(void)
 {
     double most = 0;
     for (size_t features = 2; features <= 40; features += 19) {
-        fplt_objective *o = cost(300, features, 0);
+        fplt_objective *o = cost(300, features, 0, 0);
         struct training t = prepare(o, "newton", 20);
         for (int i = 0; i < 10; i++) {
             t.local.gradients = 0;

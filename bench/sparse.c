@@ -4,7 +4,9 @@
 
 #include "fedplt/data.h"
 #include "fedplt/objective.h"
+#include "fedplt/read.h"
 #include "timing.h"
+#include "objective/objective_access.h"
 
 enum { CALLS = 101 };
 
@@ -41,7 +43,7 @@ int main(int count, char **arguments)
         fplt_objective_gradient(objective, 0, x, x + n, x + 2 * n);
         times[i] = seconds() - start;
     }
-    printf("%s %.9f\n", fplt_objective_kernel(objective), median(times, CALLS));
+    printf("%s %.9f\n", fplt__objective_kernel(objective), median(times, CALLS));
     free(x);
     fplt_objective_destroy(objective);
     fplt_dataset_destroy(data);

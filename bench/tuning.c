@@ -12,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fedplt/generate.h"
+#include "fedplt/partition.h"
+#include "fedplt/read.h"
 #include "fedplt/tune.h"
+#include "job/auto.h"
 
 enum { ROUNDS = 20000, SEEDS_MAX = 100 };
 
@@ -99,7 +103,7 @@ static void try_point(const fplt_objective *objective, const fplt_run_settings *
     fplt_run_settings run = *settings;
     fplt_curvature all = choice->bend.everywhere;
     double parameter[FPLT_MAX_PARAMETERS];
-    double rho = factor / sqrt(fplt_curvature_bounds_lowest(&choice->bend) * all.highest);
+    double rho = factor / sqrt(fplt__curvature_bounds_lowest(&choice->bend) * all.highest);
     uint32_t agents = fplt_objective_agents(objective);
     fplt_training *each = malloc(agents * sizeof *each);
     fplt_algorithm_defaults(run.algorithm, parameter);
@@ -169,9 +173,9 @@ int main(int argc, char **argv)
             run.algorithm = fplt_algorithm_find(argv[6]);
         if (!run.algorithm)
             return 2;
-        must(fplt_auto_resolve(objective, &run, &choice, &error), &error);
+        must(fplt__auto_resolve(objective, &run, &choice, &error), &error);
         chosen = run;
-        fplt_auto_apply(&choice, &chosen);
+        fplt__auto_apply(&choice, &chosen);
         automatic[seed] = (double)count(objective, &chosen, ROUNDS);
         struct best best = search(objective, &run, &choice);
         grid[seed] = (double)best.rounds;
@@ -179,7 +183,7 @@ int main(int argc, char **argv)
                name, eps, regulariser, tolerance, seed, automatic[seed], grid[seed], best.factor,
                best.share, best.own ? "its own" : "the common", choice.about_rho);
         fflush(stdout);
-        fplt_auto_clear(&choice);
+        fplt__auto_clear(&choice);
         fplt_objective_destroy(objective);
         fplt_dataset_destroy(dataset);
     }

@@ -7,8 +7,12 @@
 #include "cli.h"
 #include "fedplt/validate.h"
 #include "progress.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "job/job.h"
+#include "report/report.h"
 
-enum { MAX_METHODS = 20 };
+enum { MAX_METHODS = 20, MAX_ACROSS = 8 };
 
 static const fplt_setting table[] = {
     {"algorithms", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
@@ -25,7 +29,7 @@ static const fplt_setting table[] = {
     FPLT_SETTINGS_END,
 };
 
-static const fplt_setting_need needs[] = {
+static const fplt__setting_need needs[] = {
     {"algorithm", "!algorithms", NULL},
     {"holdout", NULL, "test-share says how many rows are held out"},
     {"t-gradient", "epochs=auto,algorithm=auto;epochs=auto,!algorithms", NULL},
@@ -62,11 +66,11 @@ static fplt_status settings_for(cli_call *cli, const char *algorithm, fplt_setti
     if (!status)
         status = fplt_settings_set(*made, "algorithm", algorithm, "--algorithms", error);
     for (size_t i = 0; !status && (row = fplt_settings_row(cli->settings, i, NULL)); i++)
-        if (strcmp(row->name, "algorithm") != 0 && fplt_settings_find(*made, row->name) &&
+        if (strcmp(row->name, "algorithm") != 0 && fplt__settings_find(*made, row->name) &&
             fplt_settings_given(cli->settings, row->name))
             status =
                 fplt_settings_set(*made, row->name, fplt_settings_text(cli->settings, row->name),
-                                  fplt_settings_origin(cli->settings, row->name), error);
+                                  fplt__settings_origin(cli->settings, row->name), error);
     return status;
 }
 
@@ -94,7 +98,7 @@ static fplt_status choose(cli_call *cli, struct methods *methods, fplt_error *er
         if (methods->count == MAX_METHODS)
             return fplt_error_set(error, FPLT_BAD_VALUE, "more than %d algorithms", MAX_METHODS);
         size_t i = methods->count;
-        list = fplt_list_next(list, methods->name[i], sizeof methods->name[i]);
+        list = fplt__list_next(list, methods->name[i], sizeof methods->name[i]);
         methods->names[i] = methods->name[i];
         fplt_status status = settings_for(cli, methods->name[i], &methods->settings[i], error);
         methods->count++;
@@ -112,22 +116,24 @@ static const char *site_name(const fplt_dataset *dataset, uint32_t site, char *r
     return name ? name : room;
 }
 
-/* One line a method and site: for files. */
+/* One line a method and site that was measured: for files, and for people where there are many sites. */
 static fplt_status long_table(const fplt_baseline *made, const fplt_dataset *dataset,
                               fplt_table **out, fplt_error *error)
 {
     const char *columns[] = {"method", "site", "rows", made->quality, "low", "high"};
     char room[16];
-    fplt_status status = fplt_table_create(columns, 6, out, error);
+    fplt_status status = fplt__table_create(columns, 6, out, error);
     for (size_t m = 0; !status && m < made->methods; m++)
         for (uint32_t s = 0; s <= made->sites; s++) {
             const fplt_baseline_cell *cell = &made->cell[m * (made->sites + 1) + s];
-            fplt_table_text(*out, made->name[m]);
-            fplt_table_text(*out, site_name(dataset, s, room, sizeof room));
-            fplt_table_whole(*out, (long long)cell->rows);
-            fplt_table_number(*out, cell->quality, 4);
-            fplt_table_number(*out, cell->low, 4);
-            fplt_table_number(*out, cell->high, 4);
+            if (!cell->rows)
+                continue;
+            fplt__table_text(*out, made->name[m]);
+            fplt__table_text(*out, site_name(dataset, s, room, sizeof room));
+            fplt__table_whole(*out, (long long)cell->rows);
+            fplt__table_number(*out, cell->quality, 4);
+            fplt__table_number(*out, cell->low, 4);
+            fplt__table_number(*out, cell->high, 4);
         }
     return status;
 }
@@ -140,6 +146,8 @@ static fplt_status print_json(const cli_call *cli, const fplt_baseline *made,
     for (size_t m = 0; m < made->methods; m++)
         for (uint32_t s = 0; s <= made->sites; s++) {
             const fplt_baseline_cell *cell = &made->cell[m * (made->sites + 1) + s];
+            if (!cell->rows)
+                continue;
             json_array_append_new(
                 results,
                 json_pack("{s:s, s:s?, s:I, s:o, s:o, s:o}", "method", made->name[m], "site",
@@ -172,10 +180,10 @@ static fplt_status print_wide(const fplt_baseline *made, const fplt_dataset *dat
     if (!status) {
         snprintf(names[0], sizeof names[0], "held-out %s", made->quality);
         columns[0] = names[0];
-        status = fplt_table_create(columns, made->sites + 2, &out, error);
+        status = fplt__table_create(columns, made->sites + 2, &out, error);
     }
     for (size_t m = 0; !status && m < made->methods; m++) {
-        fplt_table_text(out, made->name[m]);
+        fplt__table_text(out, made->name[m]);
         for (uint32_t s = 0; s <= made->sites; s++) {
             const fplt_baseline_cell *cell = &made->cell[m * (made->sites + 1) + s];
             char text[64];
@@ -186,7 +194,7 @@ static fplt_status print_wide(const fplt_baseline *made, const fplt_dataset *dat
             else
                 snprintf(text, sizeof text, "%.3f (%.3f to %.3f)", cell->quality, cell->low,
                          cell->high);
-            fplt_table_text(out, text);
+            fplt__table_text(out, text);
         }
     }
     if (!status)
@@ -197,35 +205,66 @@ static fplt_status print_wide(const fplt_baseline *made, const fplt_dataset *dat
     return status;
 }
 
-/* One curve a method over the sites. A missing renderer is no reason to fail. */
-static fplt_status draw(const char *folder, const fplt_baseline *made, fplt_error *error)
+/* What a picture is drawn of: for each method as many places, values and limits as there are sites and one for all. */
+struct picture {
+    fplt__series *series;
+    double *numbers; /* places, values, low, high of each method */
+    char (*name)[64];
+    const char **names;
+};
+
+static void fill_picture(const fplt_baseline *made, const fplt_dataset *dataset,
+                         struct picture *picture)
 {
     size_t across = made->sites + 1;
-    fplt_series *series = calloc(made->methods, sizeof *series);
-    double *numbers = calloc((made->methods + 1) * across, sizeof *numbers);
-    char path[4096];
-    if (!series || !numbers) {
-        free(series);
-        free(numbers);
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a picture");
+    for (size_t s = 0; s < across; s++) {
+        char room[16];
+        snprintf(picture->name[s], sizeof picture->name[s], "%.60s",
+                 site_name(dataset, (uint32_t)s, room, sizeof room));
+        picture->names[s] = picture->name[s];
     }
-    for (size_t s = 0; s < across; s++)
-        numbers[s] = (double)s + 1;
     for (size_t m = 0; m < made->methods; m++) {
-        double *y = numbers + (m + 1) * across;
-        for (size_t s = 0; s < across; s++)
-            y[s] = made->cell[m * across + s].quality;
-        series[m] = (fplt_series){made->name[m], numbers, y, across};
+        double *x = picture->numbers + 4 * m * across, *y = x + across, *low = y + across,
+               *high = low + across;
+        for (size_t s = 0; s < across; s++) { /* methods side by side */
+            const fplt_baseline_cell *cell = &made->cell[m * across + s];
+            x[s] = (double)s + 1 + 0.6 * (((double)m + 0.5) / (double)made->methods - 0.5);
+            y[s] = cell->quality;
+            low[s] = cell->low;
+            high[s] = cell->high;
+        }
+        picture->series[m] = (fplt__series){made->name[m], x, y, across, low, high, 0};
     }
-    snprintf(path, sizeof path, "%s/baseline.svg", folder);
-    fplt_plot plot = {.title = "each site alone, pooled, and federated",
-                      .x_label = "site in the order of the table, then all",
-                      .y_label = made->quality,
-                      .series = series,
-                      .count = made->methods};
-    fplt_status status = fplt_plot_write(&plot, path, error);
-    free(series);
-    free(numbers);
+}
+
+/* Points and intervals of every method, site by site. A missing renderer is no reason to fail. */
+static fplt_status draw(const char *folder, const fplt_baseline *made, const fplt_dataset *dataset,
+                        fplt_error *error)
+{
+    size_t across = made->sites + 1;
+    struct picture picture = {calloc(made->methods, sizeof *picture.series),
+                              calloc(4 * made->methods * across, sizeof *picture.numbers),
+                              calloc(across, sizeof *picture.name),
+                              calloc(across, sizeof *picture.names)};
+    char path[4096];
+    fplt_status status = FPLT_NO_MEMORY;
+    if (picture.series && picture.numbers && picture.name && picture.names) {
+        fill_picture(made, dataset, &picture);
+        snprintf(path, sizeof path, "%s/baseline.svg", folder);
+        fplt__plot plot = {.title = "each site alone, pooled, and federated",
+                           .x_label = "site",
+                           .y_label = made->quality,
+                           .series = picture.series,
+                           .count = made->methods,
+                           .categories = picture.names,
+                           .category_count = across};
+        status = fplt__plot_write(&plot, path, error);
+    } else
+        fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a picture");
+    free(picture.series);
+    free(picture.numbers);
+    free(picture.name);
+    free(picture.names);
     if (status == FPLT_UNSUPPORTED) {
         cli_warn("%s", error->text);
         return FPLT_OK;
@@ -242,12 +281,13 @@ static fplt_status deliver(cli_call *cli, const fplt_baseline *made, const fplt_
     if (status)
         return status;
     status = fplt_settings_switch(cli->settings, "json") ? print_json(cli, made, dataset, error)
+             : made->sites > MAX_ACROSS                  ? cli_print_table(rows, error)
                                                          : print_wide(made, dataset, error);
     cli->running = 1;
     if (!status && folder) {
         mkdir(folder, 0777);
         if (!(status = cli_save_table(folder, "baseline.csv", rows, error)))
-            status = draw(folder, made, error);
+            status = draw(folder, made, dataset, error);
     }
     fplt_table_destroy(rows);
     return status;
@@ -284,12 +324,12 @@ static fplt_status compare(cli_call *cli, const struct methods *methods,
     return status;
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_baseline(cli_call *cli, fplt_error *error)
 {
     struct methods methods = {.count = 0};
     fplt_dataset *dataset = NULL;
     fplt_status status = choose(cli, &methods, error);
-    if (!status && !(status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error)))
+    if (!status && !(status = fplt__job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error)))
         status = compare(cli, &methods, dataset, error);
     fplt_dataset_destroy(dataset);
     for (size_t i = 0; methods.own && i < methods.count; i++)
@@ -305,7 +345,10 @@ const cli_command cli_baseline[] = {
          "Holds out a share of every site's rows, trains each site alone, all rows in one place, "
          "and the federation (by any algorithms), and measures every model on the held-out rows of "
          "every site: AUC with two classes, accuracy with more, RMSE or concordance. Intervals are "
-         "percentiles over resamples of the held-out rows, the same for all methods.",
+         "percentiles over resamples of the held-out rows, the same for all methods. With more "
+         "than 8 "
+         "sites the table has one line a method and site; with more than 20 the model of a site "
+         "alone is measured at that site, and over all rows without an interval.",
      .examples = "fedplt baseline --data hospitals.csv\n"
                  "fedplt baseline --data hospitals.csv --algorithms fed-plt,fedavg --out baseline",
      .least = 0,
@@ -313,6 +356,6 @@ const cli_command cli_baseline[] = {
      .config = 1,
      .declare = declare,
      .needs = needs,
-     .run = run},
+     .run = run_baseline},
     {.name = NULL},
 };

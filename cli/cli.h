@@ -9,13 +9,15 @@
 #include <stdio.h>
 
 #include "fedplt/config.h"
-#include "fedplt/file.h"
 #include "fedplt/job.h"
 #include "fedplt/memory.h"
 #include "fedplt/model.h"
 #include "fedplt/report.h"
 #include "fedplt/settings.h"
+#include "fedplt/settings_table.h"
 #include "fedplt/status.h"
+#include "base/file.h"
+#include "base/settings.h"
 
 typedef struct cli_call cli_call;
 
@@ -52,7 +54,7 @@ typedef struct cli_command {
     /* Adds the tables of its flags. Called twice: first to find the arguments (cli_peek then knows
      * nothing), then for good. NULL: no flags. */
     fplt_status (*declare)(const cli_call *cli, fplt_settings *settings, fplt_error *error);
-    const fplt_setting_need
+    const fplt__setting_need
         *needs; /* what settings need in this command beside their rows, or NULL */
     fplt_status (*run)(cli_call *cli, fplt_error *error);
 } cli_command;
@@ -82,7 +84,7 @@ const char *cli_peek(const cli_call *cli, const char *name);
 /* Adds the tables of a training: those of the algorithm that the call asks for. */
 fplt_status cli_declare_trainer(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 
-/* Where data of one's own are given, the defaults that train has for them: behind the tables of a job. */
+/* Where data of your own are given, the defaults that train has for them: behind the tables of a job. */
 fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 
 /* Adds a paragraph about those that hold, each with its reason; nothing where none does. */
@@ -106,6 +108,12 @@ void cli_help_group(const char *group, cli_text *out);
 void cli_help_all(cli_text *out);
 /* New settings with the tables of the command, for help, manual and completion; NULL on failure. */
 fplt_settings *cli_settings_of(const cli_call *cli);
+/* The same as if the user's own data were given; NULL where the command has no flag for them. Destroy. */
+fplt_settings *cli_settings_with_data(const cli_call *cli, fplt_settings *settings);
+/* The default of a setting where it differs with the user's own data; NULL: it does not. `with_data` may be NULL. */
+const char *cli_default_with_data(const fplt_setting *row, const fplt_settings *with_data);
+/* Every command with its texts and settings, as an array of objects; NULL where memory fails. */
+json_t *cli_json_commands(void);
 /* Groups of settings in the order of the help; NULL past the last. */
 const char *cli_group(const fplt_settings *settings, size_t index);
 /* "NUMBER", "FILE", "a|b" ... what a flag wants; empty for a switch. */
@@ -120,8 +128,17 @@ extern const fplt_setting cli_curvature_table[];
 
 /* Data for an existing model, and what only matters where their labels and sites are looked at. */
 extern const fplt_setting cli_reading_table[], cli_labelled_table[];
+/* Adds `output` (borrowed) and both of them: the settings of a command that takes a model and labelled data. */
+fplt_status cli_declare_labelled(fplt_settings *settings, const fplt_setting *output,
+                                 fplt_error *error);
+/* CSV files that are read column by column and belong to no model; the schema is left to the caller. */
+extern const fplt_setting cli_file_table[];
+fplt_read_settings cli_file_reading(const cli_call *cli);
 /* FPLT_BAD_VALUE where something is said about reading although no files stand behind the model. */
 fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error);
+/* How to read them; `schema` is to be destroyed, also after a failure. */
+fplt_status cli_model_reading(const cli_call *cli, int labelled, fplt_read_settings *read,
+                              fplt_schema **schema, fplt_error *error);
 /* The files behind the first argument, the model. `labelled` 0: rows in the order of the files. */
 fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int labelled,
                            fplt_dataset **dataset, fplt_error *error);
@@ -132,6 +149,8 @@ const char *cli_penalty_of(const fplt_model *model);
 /* Output. */
 void cli_print_text(cli_text *text); /* to standard output; empties it */
 fplt_status cli_print_table(const fplt_table *table, fplt_error *error);
+/* The files of the setting `data` (free). */
+fplt_status cli_data_files(const cli_call *cli, char ***items, size_t *count, fplt_error *error);
 /* What the columns of the command's CSV files hold, and likely mistakes; nothing beside a schema. */
 fplt_status cli_print_survey(const cli_call *cli, fplt_error *error);
 /* Adds the values of the rows that were filled in; nothing where none was. */

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "progress.h"
+#include "base/text.h"
+#include "report/report.h"
 
 enum { MAX_ALGORITHMS = 32 };
 
@@ -64,10 +66,10 @@ static fplt_status read_algorithms(const char *list, const fplt_algorithm **algo
     char name[64];
     *count = 0;
     while (*list) {
-        list = fplt_list_next(list, name, sizeof name);
+        list = fplt__list_next(list, name, sizeof name);
         const fplt_algorithm *algorithm = fplt_algorithm_find(name);
         if (!algorithm)
-            return fplt_unknown_name("algorithm", name, algorithm_name, error);
+            return fplt__unknown_name("algorithm", name, algorithm_name, error);
         for (size_t i = 0; i < *count; i++)
             if (algorithms[i] == algorithm)
                 return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -103,7 +105,7 @@ static void add_spread(fplt_table *table, const fplt_spread *spread)
         snprintf(text, sizeof text, "%s", median);
     else
         snprintf(text, sizeof text, "%s (%s, %s)", median, low, isinf(spread->high) ? "-" : high);
-    fplt_table_text(table, text);
+    fplt__table_text(table, text);
 }
 
 /* How many runs did not arrive, and how they ended. */
@@ -123,19 +125,19 @@ static fplt_status make_summary(const fplt_comparison *comparison, fplt_table **
 {
     static const char *const columns[] = {"algorithm", "rounds",       "gradients",
                                           "vectors",   "paper's time", "failed"};
-    fplt_status status = fplt_table_create(columns, 6, table, error);
+    fplt_status status = fplt__table_create(columns, 6, table, error);
     for (size_t i = 0; !status && i < fplt_comparison_count(comparison); i++) {
         const fplt_compared *method = fplt_comparison_get(comparison, i);
         char failed[96] = "";
         if (method->refusal)
             continue;
         say_failed(method, failed, sizeof failed);
-        fplt_table_text(*table, method->algorithm->title);
+        fplt__table_text(*table, method->algorithm->title);
         add_spread(*table, &method->rounds);
         add_spread(*table, &method->gradients);
         add_spread(*table, &method->vectors);
         add_spread(*table, &method->paper_time);
-        fplt_table_text(*table, failed);
+        fplt__table_text(*table, failed);
     }
     return status;
 }
@@ -144,7 +146,7 @@ static void add_numbers(fplt_table *table, const fplt_spread *spread)
 {
     const double numbers[] = {spread->low, spread->median, spread->high};
     for (size_t i = 0; i < 3; i++)
-        fplt_table_number(table, isinf(numbers[i]) ? NAN : numbers[i], 17);
+        fplt__table_number(table, isinf(numbers[i]) ? NAN : numbers[i], 17);
 }
 
 static fplt_status make_results(const fplt_comparison *comparison, fplt_table **table,
@@ -157,19 +159,20 @@ static fplt_status make_results(const fplt_comparison *comparison, fplt_table **
                                           "vectors_high",    "time_low",       "time_median",
                                           "time_high",       "paper_time_low", "paper_time_median",
                                           "paper_time_high", "refusal"};
-    fplt_status status = fplt_table_create(columns, sizeof columns / sizeof *columns, table, error);
+    fplt_status status =
+        fplt__table_create(columns, sizeof columns / sizeof *columns, table, error);
     for (size_t i = 0; !status && i < fplt_comparison_count(comparison); i++) {
         const fplt_compared *method = fplt_comparison_get(comparison, i);
         const fplt_spread none = {NAN, NAN, NAN};
-        fplt_table_text(*table, method->algorithm->name);
-        fplt_table_whole(*table, method->refusal ? 0 : method->runs);
-        fplt_table_whole(*table, method->failures);
-        fplt_table_whole(*table, method->diverged);
+        fplt__table_text(*table, method->algorithm->name);
+        fplt__table_whole(*table, method->refusal ? 0 : method->runs);
+        fplt__table_whole(*table, method->failures);
+        fplt__table_whole(*table, method->diverged);
         const fplt_spread *spreads[] = {&method->rounds, &method->gradients, &method->vectors,
                                         &method->time, &method->paper_time};
         for (size_t s = 0; s < 5; s++)
             add_numbers(*table, method->refusal ? &none : spreads[s]);
-        fplt_table_text(*table, method->refusal);
+        fplt__table_text(*table, method->refusal);
     }
     return status;
 }
@@ -179,17 +182,17 @@ static fplt_status make_curves(const fplt_comparison *comparison, fplt_table **t
 {
     static const char *const columns[] = {"algorithm", "round",      "gradients",
                                           "vectors",   "paper_time", "criterion"};
-    fplt_status status = fplt_table_create(columns, 6, table, error);
+    fplt_status status = fplt__table_create(columns, 6, table, error);
     for (size_t i = 0; !status && i < fplt_comparison_count(comparison); i++) {
         const fplt_compared *method = fplt_comparison_get(comparison, i);
         const fplt_curve *curve = &method->curve;
         for (size_t k = 0; k < curve->count; k++) {
-            fplt_table_text(*table, method->algorithm->name);
-            fplt_table_number(*table, curve->round[k], 17);
-            fplt_table_number(*table, curve->gradients[k], 17);
-            fplt_table_number(*table, curve->vectors[k], 17);
-            fplt_table_number(*table, curve->paper_time[k], 17);
-            fplt_table_number(*table, curve->criterion[k], 17);
+            fplt__table_text(*table, method->algorithm->name);
+            fplt__table_number(*table, curve->round[k], 17);
+            fplt__table_number(*table, curve->gradients[k], 17);
+            fplt__table_number(*table, curve->vectors[k], 17);
+            fplt__table_number(*table, curve->paper_time[k], 17);
+            fplt__table_number(*table, curve->criterion[k], 17);
         }
     }
     return status;
@@ -198,7 +201,7 @@ static fplt_status make_curves(const fplt_comparison *comparison, fplt_table **t
 /* Files */
 
 /* A logarithmic axis where one method needs many times as much as another. */
-static int spans_decades(const fplt_series *series, size_t count)
+static int spans_decades(const fplt__series *series, size_t count)
 {
     double least = HUGE_VAL, most = 0;
     for (size_t i = 0; i < count; i++) {
@@ -218,7 +221,7 @@ static fplt_status draw(const fplt_comparison *comparison, const char *folder, s
                 {"gradients", "gradient evaluations of all agents"},
                 {"vectors", "vectors sent, both ways"},
                 {"time", "the paper's time: t_G a gradient, t_C a round trip"}};
-    fplt_series series[MAX_ALGORITHMS];
+    fplt__series series[MAX_ALGORITHMS];
     char path[4096];
     size_t count = 0;
     for (size_t i = 0; i < fplt_comparison_count(comparison) && count < MAX_ALGORITHMS; i++) {
@@ -227,19 +230,19 @@ static fplt_status draw(const fplt_comparison *comparison, const char *folder, s
         const double *x[] = {curve->round, curve->gradients, curve->vectors, curve->paper_time};
         if (curve->count)
             series[count++] =
-                (fplt_series){method->algorithm->title, x[axis], curve->criterion, curve->count};
+                (fplt__series){method->algorithm->title, x[axis], curve->criterion, curve->count};
     }
-    fplt_plot plot = {.title = "Median criterion over the runs",
-                      .x_label = axes[axis].label,
-                      .y_label = "criterion",
-                      .log_x = spans_decades(series, count),
-                      .log_y = 1,
-                      .target = fplt_comparison_target(comparison),
-                      .target_label = "tolerance",
-                      .series = series,
-                      .count = count};
+    fplt__plot plot = {.title = "Median criterion over the runs",
+                       .x_label = axes[axis].label,
+                       .y_label = "criterion",
+                       .log_x = spans_decades(series, count),
+                       .log_y = 1,
+                       .target = fplt_comparison_target(comparison),
+                       .target_label = "tolerance",
+                       .series = series,
+                       .count = count};
     snprintf(path, sizeof path, "%s/%s.%s", folder, axes[axis].file, kind);
-    return fplt_plot_write(&plot, path, error);
+    return fplt__plot_write(&plot, path, error);
 }
 
 /* A picture that cannot be drawn is no reason to lose the rest; a full disc is. */
@@ -414,7 +417,7 @@ static fplt_status conclude(cli_call *cli, const fplt_comparison *comparison, do
     return print(cli, comparison, drawn, seconds, error);
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_compare(cli_call *cli, fplt_error *error)
 {
     const fplt_settings *settings = cli->settings;
     const fplt_algorithm *algorithms[MAX_ALGORITHMS];
@@ -469,7 +472,7 @@ const cli_command cli_compare[] = {
          "only what is random in the method, its solver and the participation changes. A method "
          "that does not allow the solver, the participation or the common cost that is asked for "
          "is "
-         "listed with the reason.\n\nData of one's own have the defaults that train has for them, "
+         "listed with the reason.\n\nData of your own have the defaults that train has for them, "
          "for "
          "every method alike, and what is auto is chosen for each method as train chooses it; "
          "--paper takes the paper's.\n\nWith --tune, each method's own "
@@ -485,6 +488,6 @@ const cli_command cli_compare[] = {
      .config = 1,
      .spreads = 1,
      .declare = declare,
-     .run = run},
+     .run = run_compare},
     {.name = NULL},
 };

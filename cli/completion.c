@@ -1,8 +1,11 @@
-/* fedplt completion: a script for the shell, made from the registry and the tables. */
+/* fedplt completion: scripts for shells, made from the registry and the tables. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "fedplt/algorithm.h"
 
 static void first_words(cli_text *out)
 {
@@ -35,38 +38,51 @@ static void groups(cli_text *out)
     }
 }
 
-static void flags(const cli_command *command, cli_text *out)
+/* Calls `put` for each setting of a command, the algorithms' parameters included. */
+static void visit_settings(const cli_command *command,
+                           void (*put)(const cli_command *, const fplt_setting *, cli_text *),
+                           cli_text *out)
 {
     const cli_call nobody = {.command = command};
     const fplt_setting *row;
     const fplt_algorithm *algorithm;
     fplt_settings *settings = cli_settings_of(&nobody);
-    int has_algorithm = settings && fplt_settings_find(settings, "algorithm");
-    cli_text_format(out, "        '%s') words=\"--help", command->name);
+    int has_algorithm = settings && fplt__settings_find(settings, "algorithm");
     for (size_t i = 0; settings && (row = fplt_settings_row(settings, i, NULL)); i++)
-        cli_text_format(out, " --%s", row->name);
+        put(command, row, out);
     for (size_t i = 0; has_algorithm && (algorithm = fplt_algorithm_list(i)); i++)
         for (row = algorithm->settings; row->name; row++)
-            if (!fplt_settings_find(settings, row->name))
-                cli_text_format(out, " --%s", row->name);
-    cli_text_add(out, "\" ;;\n");
+            if (!fplt__settings_find(settings, row->name))
+                put(command, row, out);
     fplt_settings_destroy(settings);
 }
 
-static void values(const cli_command *command, cli_text *out)
+static void bash_flag(const cli_command *command, const fplt_setting *row, cli_text *out)
 {
-    const cli_call nobody = {.command = command};
-    const fplt_setting *row;
-    fplt_settings *settings = cli_settings_of(&nobody);
-    for (size_t i = 0; settings && (row = fplt_settings_row(settings, i, NULL)); i++) {
-        if (row->kind != FPLT_CHOICE)
-            continue;
-        cli_text_format(out, "        '%s --%s') words=\"", command->name, row->name);
-        for (const char *c = row->choices; *c; c++)
-            cli_text_add(out, *c == '|' ? " " : (char[]){*c, 0});
-        cli_text_add(out, "\" ;;\n");
-    }
-    fplt_settings_destroy(settings);
+    (void)command;
+    cli_text_format(out, " --%s", row->name);
+}
+
+static void bash_flags(const cli_command *command, cli_text *out)
+{
+    cli_text_format(out, "        '%s') words=\"--help", command->name);
+    visit_settings(command, bash_flag, out);
+    cli_text_add(out, "\" ;;\n");
+}
+
+static void add_choices(const fplt_setting *row, cli_text *out)
+{
+    for (const char *c = row->choices; *c; c++)
+        cli_text_add(out, *c == '|' ? " " : (char[]){*c, 0});
+}
+
+static void bash_values(const cli_command *command, const fplt_setting *row, cli_text *out)
+{
+    if (row->kind != FPLT_CHOICE)
+        return;
+    cli_text_format(out, "        '%s --%s') words=\"", command->name, row->name);
+    add_choices(row, out);
+    cli_text_add(out, "\" ;;\n");
 }
 
 static void bash(cli_text *out)
@@ -99,11 +115,11 @@ static void bash(cli_text *out)
     }
     cli_text_add(out, "    esac\n    case \"$command $before\" in\n");
     for (size_t i = 0; (c = cli_command_at(i)); i++)
-        values(c, out);
+        visit_settings(c, bash_values, out);
     cli_text_add(out, "    esac\n    if [ -z \"$words\" ] && [[ \"$now\" == -* ]]; then\n"
                       "        case \"$command\" in\n");
     for (size_t i = 0; (c = cli_command_at(i)); i++)
-        flags(c, out);
+        bash_flags(c, out);
     cli_text_add(out, "        esac\n    fi\n"
                       "    if [ -n \"$words\" ]; then\n"
                       "        COMPREPLY=($(compgen -W \"$words\" -- \"$now\"))\n"
@@ -113,39 +129,204 @@ static void bash(cli_text *out)
                       "complete -o filenames -F _fedplt fedplt\n");
 }
 
+/* Between single quotes of zsh and fish; `also` are further characters that need a backslash. */
+static void quoted(const char *text, const char *also, cli_text *out)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            cli_text_add(out, "'\\''");
+        else if (*text == '\n')
+            cli_text_add(out, " ");
+        else {
+            if (strchr(also, *text))
+                cli_text_add(out, "\\");
+            cli_text_add_bytes(out, text, 1);
+        }
+    }
+}
+
+/* '*--solver[how an agent trains locally]:value:(gradient accelerated)' */
+static void zsh_flag(const cli_command *command, const fplt_setting *row, cli_text *out)
+{
+    (void)command;
+    cli_text_format(out, " \\\n            '*--%s[", row->name);
+    quoted(row->help, "[]\\", out);
+    cli_text_add(out, "]");
+    if (row->kind == FPLT_CHOICE) {
+        cli_text_add(out, ":value:(");
+        add_choices(row, out);
+        cli_text_add(out, ")");
+    } else if (row->kind != FPLT_SWITCH)
+        cli_text_add(out, ":value:_files");
+    cli_text_add(out, "'");
+}
+
+/* Lines of an array for _describe: 'train:train a model'; of all commands, or of those with a second word. */
+static void zsh_names(const char *group, cli_text *out)
+{
+    const cli_command *c;
+    const char *before = "";
+    size_t length = group ? strlen(group) : 0;
+    for (size_t i = 0; (c = cli_command_at(i)); i++) {
+        size_t first = strcspn(c->name, " ");
+        int is_member = group && strncmp(c->name, group, length) == 0 && c->name[length] == ' ';
+        int is_repeated = strncmp(before, c->name, first) == 0 && strcspn(before, " ") == first;
+        if (group ? !is_member : is_repeated)
+            continue;
+        cli_text_add(out, " '");
+        if (group)
+            quoted(c->name + length + 1, ":\\", out);
+        else
+            cli_text_add_bytes(out, c->name, first);
+        cli_text_add(out, ":");
+        quoted(group || !c->name[first] ? c->summary : "several commands", "\\", out);
+        cli_text_add(out, "'");
+        before = c->name;
+    }
+}
+
+static int begins_group(size_t index, size_t *length)
+{
+    const cli_command *c = cli_command_at(index);
+    const cli_command *previous = index ? cli_command_at(index - 1) : NULL;
+    *length = strcspn(c->name, " ");
+    return c->name[*length] && !(previous && strncmp(previous->name, c->name, *length + 1) == 0);
+}
+
+static void zsh(cli_text *out)
+{
+    const cli_command *c;
+    size_t length;
+    cli_text_add(out, "#compdef fedplt\n# zsh completion of fedplt\n_fedplt() {\n"
+                      "    local command=\"$words[2]\"\n    local -a names\n"
+                      "    if (( CURRENT == 2 )); then\n        names=(");
+    zsh_names(NULL, out);
+    cli_text_add(out, " )\n        _describe command names\n        return\n    fi\n"
+                      "    case \"$command\" in\n");
+    for (size_t i = 0; (c = cli_command_at(i)); i++) {
+        if (!begins_group(i, &length))
+            continue;
+        char group[64];
+        snprintf(group, sizeof group, "%.*s", (int)length, c->name);
+        cli_text_format(out, "    %s)\n        if (( CURRENT == 3 )); then\n            names=(",
+                        group);
+        zsh_names(group, out);
+        cli_text_add(out,
+                     " )\n            _describe command names\n            return\n        fi\n"
+                     "        command=\"$command $words[3]\" ;;\n");
+    }
+    cli_text_add(out, "    esac\n    case \"$command\" in\n");
+    for (size_t i = 0; (c = cli_command_at(i)); i++) {
+        cli_text_format(out, "    '%s')\n        _arguments '--help[what it does]'", c->name);
+        visit_settings(c, zsh_flag, out);
+        cli_text_add(out, " \\\n            '*:file:_files' ;;\n");
+    }
+    cli_text_add(out, "    esac\n}\nif [ \"$funcstack[1]\" = _fedplt ]; then\n    _fedplt \"$@\"\n"
+                      "else\n    compdef _fedplt fedplt\nfi\n");
+}
+
+/* The condition under which fish offers what belongs to a command. */
+static void fish_condition(const cli_command *command, cli_text *out)
+{
+    cli_text_format(out, "complete -c fedplt -n '__fedplt_is %s'", command->name);
+}
+
+static void fish_flag(const cli_command *command, const fplt_setting *row, cli_text *out)
+{
+    fish_condition(command, out);
+    cli_text_format(out, " -l '%s'", row->name);
+    if (row->kind == FPLT_CHOICE) {
+        cli_text_add(out, " -xa '");
+        add_choices(row, out);
+        cli_text_add(out, "'");
+    } else if (row->kind != FPLT_SWITCH)
+        cli_text_add(out, " -r");
+    cli_text_add(out, " -d '");
+    quoted(row->help, "\\", out);
+    cli_text_add(out, "'\n");
+}
+
+/* `complete` for the first words, the second words of groups, and the flags of each command. */
+static void fish(cli_text *out)
+{
+    const cli_command *c;
+    size_t length;
+    cli_text_add(out, "# fish completion of fedplt\n"
+                      "# Whether the words so far begin with these.\n"
+                      "function __fedplt_is\n"
+                      "    set -l words (commandline -opc)\n"
+                      "    set -e words[1]\n"
+                      "    test (count $words) -ge (count $argv); or return 1\n"
+                      "    test \"$words[1..\"(count $argv)\"]\" = \"$argv\"\n"
+                      "end\n"
+                      "function __fedplt_has\n"
+                      "    test (count (commandline -opc)) -eq $argv[1]\n"
+                      "end\n");
+    for (size_t i = 0; (c = cli_command_at(i)); i++) {
+        int is_first = begins_group(i, &length) || !c->name[length];
+        if (is_first) {
+            cli_text_format(out, "complete -c fedplt -n '__fedplt_has 1' -fa '%.*s' -d '",
+                            (int)length, c->name);
+            quoted(c->name[length] ? "several commands" : c->summary, "\\", out);
+            cli_text_add(out, "'\n");
+        }
+        if (c->name[length]) {
+            cli_text_format(out,
+                            "complete -c fedplt -n '__fedplt_has 2; and __fedplt_is %.*s' -fa "
+                            "'%s' -d '",
+                            (int)length, c->name, c->name + length + 1);
+            quoted(c->summary, "\\", out);
+            cli_text_add(out, "'\n");
+        }
+        visit_settings(c, fish_flag, out);
+    }
+}
+
+static const struct shell {
+    const char *name;
+    void (*write)(cli_text *out);
+} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+
 static const char *shell_name(size_t index, const char **help)
 {
     if (help)
         *help = "";
-    return index == 0 ? "bash" : NULL;
+    return index < sizeof shells / sizeof *shells ? shells[index].name : NULL;
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_completion(cli_call *cli, fplt_error *error)
 {
-    cli_text out = {NULL, 0, NULL};
-    char *script;
-    if (strcmp(cli->arguments[0], "bash") != 0)
-        return fplt_unknown_name("completion", cli->arguments[0], shell_name, error);
-    bash(&out);
-    fplt_status status = cli_text_take(&out, &script, error);
-    if (status)
-        return status;
-    fputs(script, stdout);
-    free(script);
-    return FPLT_OK;
+    const char *name;
+    for (size_t i = 0; (name = shell_name(i, NULL)); i++) {
+        cli_text out = {NULL, 0, NULL};
+        char *script;
+        if (strcmp(cli->arguments[0], name) != 0)
+            continue;
+        shells[i].write(&out);
+        fplt_status status = cli_text_take(&out, &script, error);
+        if (status)
+            return status;
+        fputs(script, stdout);
+        free(script);
+        return FPLT_OK;
+    }
+    return fplt__unknown_name("completion", cli->arguments[0], shell_name, error);
 }
 
 const cli_command cli_completion[] = {
     {.name = "completion",
-     .summary = "a script that lets bash complete commands and flags",
-     .arguments = "bash",
+     .summary = "a script that lets bash, zsh or fish complete commands and flags",
+     .arguments = "bash|zsh|fish",
      .about =
-         "Prints a script for bash. To use it now: source <(fedplt completion bash); for ever: "
-         "write it to /etc/bash_completion.d/fedplt or "
-         "~/.local/share/bash-completion/completions/fedplt.",
-     .examples = "source <(fedplt completion bash)",
+         "Prints a script for a shell. For the current session: source <(fedplt completion "
+         "bash), source <(fedplt completion zsh), or fedplt completion fish | source. To keep "
+         "it, write the script to ~/.local/share/bash-completion/completions/fedplt, to a file "
+         "_fedplt in a folder of zsh's fpath, or to ~/.config/fish/completions/fedplt.fish. "
+         "`make install` installs all three.",
+     .examples = "source <(fedplt completion bash)\n"
+                 "fedplt completion fish > fedplt.fish",
      .least = 1,
      .most = 1,
-     .run = run},
+     .run = run_completion},
     {.name = NULL},
 };

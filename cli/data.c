@@ -5,6 +5,12 @@
 
 #include "cli.h"
 #include "fedplt/schema.h"
+#include "base/file.h"
+#include "base/settings.h"
+#include "data/dataset_access.h"
+#include "data/schema_access.h"
+#include "job/job.h"
+#include "report/report.h"
 
 static const fplt_setting json_table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
@@ -34,7 +40,7 @@ static fplt_status declare_reading(const cli_call *cli, unsigned parts, fplt_set
     fplt_status status = fplt_job_declare(settings, FPLT_JOB_READ | parts, NULL, error);
     if (status || !cli->argument_count)
         return status;
-    return fplt_settings_prefer(settings, "data", cli->arguments[0], "the arguments", error);
+    return fplt__settings_prefer(settings, "data", cli->arguments[0], "the arguments", error);
 }
 
 static fplt_status refuse_flag(const cli_call *cli, fplt_error *error)
@@ -112,12 +118,12 @@ static fplt_status draft(cli_call *cli, fplt_error *error)
     fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
     if (status)
         return status;
-    status = fplt_schema_draft(cli->arguments, cli->argument_count, &read, &text, error);
+    status = fplt__schema_draft(cli->arguments, cli->argument_count, &read, &text, error);
     if (status)
         return status;
     cli->running = 1;
     if (path)
-        status = fplt_file_save(path, 0666, text, strlen(text), error);
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
     else
         fputs(text, stdout);
     fplt_free(text);
@@ -158,7 +164,7 @@ static fplt_status generate(cli_call *cli, fplt_error *error)
     fplt_status status = check_free(cli, cli->arguments[0], error);
     if (status)
         return status;
-    status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
+    status = fplt__job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
     if (status)
         return status;
     status = write(cli, dataset, cli->arguments[0], error);
@@ -174,11 +180,11 @@ static fplt_status read_whole(const cli_call *cli, size_t count, fplt_dataset **
 {
     fplt_transform_settings settings = fplt_transform_defaults();
     fplt_transform transform;
-    fplt_status status = fplt_job_dataset(cli->settings, 0, cli->config ? NULL : cli->arguments,
-                                          cli->config ? 0 : count, NULL, dataset, error);
+    fplt_status status = fplt__job_dataset(cli->settings, 0, cli->config ? NULL : cli->arguments,
+                                           cli->config ? 0 : count, NULL, dataset, error);
     if (status)
         return status;
-    fplt_job_filling(cli->settings, &settings);
+    fplt__job_filling(cli->settings, &settings);
     if (!(status = fplt_transform_fit(*dataset, &settings, &transform, error)))
         status = fplt_transform_apply(&transform, *dataset, error);
     fplt_transform_clear(&transform);
@@ -212,7 +218,7 @@ struct column {
     size_t seen;
 };
 
-static void see(struct column *column, double value)
+static void add_value(struct column *column, double value)
 {
     column->seen++;
     double off = value - column->mean;
@@ -229,11 +235,11 @@ static void see_rows(const fplt_rows *rows, struct column *columns, size_t count
     for (size_t r = 0; r < rows->count; r++) {
         if (rows->dense)
             for (size_t j = 0; j < count; j++)
-                see(&columns[j], rows->dense[r * rows->features + j]);
+                add_value(&columns[j], rows->dense[r * rows->features + j]);
         else
             for (size_t k = rows->start[r]; k < rows->start[r + 1]; k++)
                 if (rows->column[k] < count)
-                    see(&columns[rows->column[k]], rows->value[k]);
+                    add_value(&columns[rows->column[k]], rows->value[k]);
     }
     /* Welford's sums of what was stored, joined with those of the zeros that were not. */
     for (size_t j = 0; j < count; j++) {
@@ -260,17 +266,17 @@ static fplt_status features_table(const fplt_dataset *dataset, size_t most, fplt
     fplt_status status = cli_alloc(&columns, count, sizeof *columns, "columns", error);
     if (status)
         return status;
-    if (!(status = fplt_table_create(names, 5, out, error))) {
+    if (!(status = fplt__table_create(names, 5, out, error))) {
         see_rows(&rows, columns, count);
         for (size_t j = 0; j < count; j++) {
             char number[24];
             const char *name = fplt_dataset_feature_name(dataset, j);
             snprintf(number, sizeof number, "%zu", j + 1);
-            fplt_table_text(*out, name ? name : number);
-            fplt_table_number(*out, columns[j].mean, 4);
-            fplt_table_number(*out, columns[j].deviation, 4);
-            fplt_table_number(*out, columns[j].least, 4);
-            fplt_table_number(*out, columns[j].most, 4);
+            fplt__table_text(*out, name ? name : number);
+            fplt__table_number(*out, columns[j].mean, 4);
+            fplt__table_number(*out, columns[j].deviation, 4);
+            fplt__table_number(*out, columns[j].least, 4);
+            fplt__table_number(*out, columns[j].most, 4);
         }
     }
     free(columns);
@@ -291,15 +297,15 @@ static fplt_status agents_table(const fplt_dataset *dataset, size_t most, fplt_t
     int binary = fplt_dataset_task(dataset) == FPLT_TASK_BINARY;
     const char *const names[] = {"agent", "rows", binary ? "share of +1" : "mean label"};
     uint32_t agents = fplt_dataset_agents(dataset);
-    fplt_status status = fplt_table_create(names, 3, out, error);
+    fplt_status status = fplt__table_create(names, 3, out, error);
     for (uint32_t i = 0; !status && i < agents && i < most; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         const char *name = fplt_dataset_agent_name(dataset, i);
         char number[16];
         snprintf(number, sizeof number, "%u", i);
-        fplt_table_text(*out, name ? name : number);
-        fplt_table_whole(*out, (long long)rows.count);
-        fplt_table_number(*out, binary ? (mean_label(&rows) + 1) / 2 : mean_label(&rows), 4);
+        fplt__table_text(*out, name ? name : number);
+        fplt__table_whole(*out, (long long)rows.count);
+        fplt__table_number(*out, binary ? (mean_label(&rows) + 1) / 2 : mean_label(&rows), 4);
     }
     return status;
 }
@@ -308,7 +314,7 @@ static fplt_status agents_table(const fplt_dataset *dataset, size_t most, fplt_t
 static json_t *class_rows(const fplt_dataset *dataset, const fplt_rows *rows)
 {
     uint32_t classes =
-        fplt_task_classifies(fplt_dataset_task(dataset)) ? fplt_dataset_outputs(dataset) : 0;
+        fplt__task_classifies(fplt_dataset_task(dataset)) ? fplt_dataset_outputs(dataset) : 0;
     int binary = fplt_dataset_task(dataset) == FPLT_TASK_BINARY;
     json_t *made = classes ? json_array() : json_null();
     for (uint32_t k = 0; k < classes; k++) {
@@ -334,13 +340,13 @@ static json_t *agents_json(const fplt_dataset *dataset, size_t most)
     return made;
 }
 
-static json_t *classes_json(const fplt_dataset *dataset, const fplt_description *d)
+static json_t *classes_json(const fplt_dataset *dataset, const fplt__description *d)
 {
     json_t *made = json_array();
-    for (uint32_t k = 0; fplt_task_classifies(d->task) && k < d->outputs; k++)
+    for (uint32_t k = 0; fplt__task_classifies(d->task) && k < d->outputs; k++)
         json_array_append_new(made,
                               json_pack("{s:s?, s:I}", "class", fplt_dataset_class_name(dataset, k),
-                                        "rows", (json_int_t)fplt_dataset_class_rows(dataset, k)));
+                                        "rows", (json_int_t)fplt__dataset_class_rows(dataset, k)));
     return made;
 }
 
@@ -348,13 +354,13 @@ static json_t *classes_json(const fplt_dataset *dataset, const fplt_description 
 static fplt_status print_json(const fplt_dataset *dataset, const fplt_table *features, size_t most,
                               fplt_error *error)
 {
-    fplt_description d = fplt_dataset_describe(dataset);
+    fplt__description d = fplt__dataset_describe(dataset);
     return cli_print_json(
         json_pack(
             "{s:I, s:I, s:I, s:s, s:I, s:b, s:b, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
             "rows", (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
             (json_int_t)d.agents, "task", fplt_task_name(d.task), "outputs", (json_int_t)d.outputs,
-            "sparse", d.sparse, "mapped", fplt_dataset_is_mapped(dataset), "nonzeros",
+            "sparse", d.sparse, "mapped", fplt__dataset_is_mapped(dataset), "nonzeros",
             (json_int_t)d.nonzeros, "fewest_rows", (json_int_t)d.fewest_rows, "most_rows",
             (json_int_t)d.most_rows, "largest_norm", cli_json_number(d.largest_norm),
             "lowest_label", cli_json_number(d.lowest_label), "highest_label",
@@ -366,9 +372,9 @@ static fplt_status print_json(const fplt_dataset *dataset, const fplt_table *fea
 static fplt_status print_description(const fplt_dataset *dataset, const fplt_table *agents,
                                      const fplt_table *features, fplt_error *error)
 {
-    fplt_description d = fplt_dataset_describe(dataset);
-    if (fplt_dataset_is_mapped(dataset))
-        printf("fplt, mapped%s\n", fplt_dataset_schema(dataset) ? ", with a schema" : "");
+    fplt__description d = fplt__dataset_describe(dataset);
+    if (fplt__dataset_is_mapped(dataset))
+        printf("fplt, mapped%s\n", fplt__dataset_schema(dataset) ? ", with a schema" : "");
     printf("%zu row%s, %zu feature%s, %u agent%s (%zu to %zu rows)\n", d.rows, cli_plural(d.rows),
            d.features, cli_plural(d.features), d.agents, cli_plural(d.agents), d.fewest_rows,
            d.most_rows);
@@ -376,20 +382,20 @@ static fplt_status print_description(const fplt_dataset *dataset, const fplt_tab
            fplt_task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
            100 * (double)d.nonzeros / ((double)d.rows * (double)d.features));
     printf("largest norm of a row %.6g\n", d.largest_norm);
-    for (uint32_t k = 0; fplt_task_classifies(d.task) && k < d.outputs && k < 20; k++) {
+    for (uint32_t k = 0; fplt__task_classifies(d.task) && k < d.outputs && k < 20; k++) {
         const char *name = fplt_dataset_class_name(dataset, k);
         printf("class %u%s%s: %zu rows\n", k, name ? " = " : "", name ? name : "",
-               fplt_dataset_class_rows(dataset, k));
+               fplt__dataset_class_rows(dataset, k));
     }
     puts("");
     fplt_status status = cli_print_table(agents, error);
-    if (!status && fplt_table_rows(agents) < d.agents)
-        printf("... and %zu more\n", d.agents - fplt_table_rows(agents));
+    if (!status && fplt__table_rows(agents) < d.agents)
+        printf("... and %zu more\n", d.agents - fplt__table_rows(agents));
     puts("");
     if (!status)
         status = cli_print_table(features, error);
-    if (!status && fplt_table_rows(features) < d.features)
-        printf("... and %zu more\n", d.features - fplt_table_rows(features));
+    if (!status && fplt__table_rows(features) < d.features)
+        printf("... and %zu more\n", d.features - fplt__table_rows(features));
     return status;
 }
 
@@ -476,7 +482,7 @@ const cli_command cli_data[] = {
      .summary = "draft a schema: types, bounds, levels and classes of the columns",
      .arguments = "FILE...",
      .about =
-         "Looks at files that may be looked at (a sample made public, data of one's own) and "
+         "Looks at files that may be looked at (a sample made public, data of your own) and "
          "writes a schema in YAML, to be read over and then given to --schema of train, evaluate, "
          "predict, data inspect and data convert. A promise of privacy needs one: with it nothing "
          "that shapes a model is read from the records. Bounds in the draft come from the data; "

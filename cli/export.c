@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "cli.h"
+#include "fedplt/export.h"
 #include "fedplt/model.h"
+#include "base/settings.h"
 
 static const fplt_setting table[] = {
     {"to", FPLT_CHOICE, FPLT_REQUIRED, NULL, 0, 0, "onnx|csv",
@@ -29,13 +31,13 @@ static void name_after(const char *model, const char *form, char *path, size_t s
     snprintf(path, size, "%.*s.%s", stem, model, form);
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_export(cli_call *cli, fplt_error *error)
 {
     const char *form = fplt_settings_text(cli->settings, "to");
     const char *path = fplt_settings_text(cli->settings, "out");
     char own[4096];
     fplt_model *model;
-    fplt_status status = fplt_settings_complete(cli->settings, error);
+    fplt_status status = fplt__settings_complete(cli->settings, error);
     if (status)
         return status;
     if (!path) {
@@ -69,6 +71,6 @@ const cli_command cli_export[] = {
      .least = 1,
      .most = 1,
      .declare = declare,
-     .run = run},
+     .run = run_export},
     {.name = NULL},
 };

@@ -1,15 +1,25 @@
 #include "federating.h"
+#include "service.h"
+#include "base/settings.h"
 
-#include <math.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-const fplt_setting cli_log_table[] = {
-    {"log", FPLT_CHOICE, 0, "text", 0, 0, "text|json|off", "how to tell what happens", 0, 0},
-    FPLT_SETTINGS_END,
-};
+/* gcc defines a macro, clang answers a question. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
 
 static volatile sig_atomic_t again;
 static int leads; /* a coordinator, which tells of many agents */
@@ -20,37 +30,21 @@ static void remember(int number)
     again = 1;
 }
 
-static void tell(void *context, const fplt_federation_event *event)
+static void show_event(void *context, const fplt_federation_event *event)
 {
-    const char *log = fplt_settings_text(context, "log");
-    char clock[32];
-    time_t now = time(NULL);
-    struct tm parts;
-    if (strcmp(log, "off") == 0)
-        return;
-    gmtime_r(&now, &parts);
-    strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    if (strcmp(log, "text") == 0) {
-        int named = event->who && leads && !strstr(event->sentence, event->who);
-        printf("%s %-9s %s%s%s\n", clock, event->word, named ? event->who : "", named ? ": " : "",
-               event->sentence);
-    } else {
-        json_t *line =
-            json_pack("{s:s, s:s, s:s, s:I, s:s?}", "time", clock, "event", event->word, "sentence",
-                      event->sentence, "round", (json_int_t)event->round, "agent", event->who);
-        if (line && isfinite(event->criterion))
-            json_object_set_new(line, "criterion", json_real(event->criterion));
-        char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
-        puts(text ? text : "{}");
-        free(text);
-        json_decref(line);
-    }
-    fflush(stdout);
+    cli_log_event(context, event, leads);
+    cli_notify_event(event);
 }
 
 static int stop(void *context)
 {
     (void)context;
+    static int is_told;
+    if (cli_interrupted() && !is_told) {
+        is_told = 1;
+        cli_notify("STOPPING=1");
+    }
+    cli_notify_alive();
     return cli_interrupted();
 }
 
@@ -74,16 +68,34 @@ static int agree(void *context, const char *proposal, const char *hash)
     return fgets(answer, sizeof answer, stdin) && strcmp(answer, "yes\n") == 0;
 }
 
+void cli_allow_descriptors(void)
+{
+    const rlim_t most = 1048576;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= most)
+        return;
+    limit.rlim_cur = limit.rlim_max < most ? limit.rlim_max : most;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void cli_protect_process(void)
+{
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    if (!SANITIZED) /* LeakSanitizer looks at the process from beside at its end */
+        prctl(PR_SET_DUMPABLE, 0);
+}
+
 fplt_federation_watch cli_federation_watch(const fplt_settings *settings)
 {
     struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESTART};
-    leads = fplt_settings_find(settings, "roster") != NULL;
+    leads = fplt__settings_find(settings, "roster") != NULL;
     sigemptyset(&action.sa_mask);
     sigaction(SIGHUP, &action, NULL);
     cli_catch_signals();
     return (fplt_federation_watch){.size = sizeof(fplt_federation_watch),
                                    .context = (void *)(uintptr_t)settings,
-                                   .tell = tell,
+                                   .tell = show_event,
                                    .stop = stop,
                                    .agree = agree,
                                    .reload = reload};

@@ -1,11 +1,14 @@
 /* fedplt federation: a demonstration, and what can be asked of a running coordinator. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli.h"
+#include "federating.h"
 #include "federation_demo.h"
 #include "fedplt/federation.h"
+#include "federation/plan/program.h"
+#include "report/report.h"
 
 static const fplt_setting folder_table[] = {
     {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "the coordinator's folder", 0, 0},
@@ -28,7 +31,7 @@ static fplt_status ask(cli_call *cli, const char *word, fplt_error *error)
 {
     char *answer;
     fplt_status status =
-        fplt_federation_command(fplt_settings_text(cli->settings, "folder"), word, &answer, error);
+        fplt__federation_command(fplt_settings_text(cli->settings, "folder"), word, &answer, error);
     if (status)
         return status;
     json_t *document = json_loads(answer, 0, NULL);
@@ -56,16 +59,53 @@ static fplt_status end_run(cli_call *cli, fplt_error *error)
     return ask(cli, "end", error);
 }
 
+/* exclude, backup */
+
+/* Prints what was done. */
+static fplt_status command(const char *folder, const char *line, fplt_error *error)
+{
+    char *answer;
+    fplt_status status = fplt__federation_command(folder, line, &answer, error);
+    if (status)
+        return status;
+    json_t *document = json_loads(answer, 0, NULL);
+    const char *done = json_string_value(json_object_get(document, "done"));
+    printf("%s\n", done ? done : answer);
+    json_decref(document);
+    fplt_free(answer);
+    return FPLT_OK;
+}
+
+static fplt_status exclude(cli_call *cli, fplt_error *error)
+{
+    char line[128];
+    snprintf(line, sizeof line, "exclude %.100s", cli->arguments[0]);
+    return command(fplt_settings_text(cli->settings, "folder"), line, error);
+}
+
+fplt_status cli_backup(cli_call *cli, fplt_error *error)
+{
+    const char *file = cli->arguments[0];
+    char here[4096] = "", line[4390];
+    if (*file != '/' && !realpath(".", here)) /* the process has another current folder */
+        return fplt_error_set(error, FPLT_IO, "the current folder has no path: %s",
+                              strerror(errno));
+    int length = snprintf(line, sizeof line, "backup %s%s%s", here, *here ? "/" : "", file);
+    if (length < 0 || (size_t)length >= sizeof line)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "%.60s...: the path is too long", file);
+    return command(fplt_settings_text(cli->settings, "folder"), line, error);
+}
+
 /* check */
 
 /* The answer comes after the round at hand. */
-static fplt_status check(cli_call *cli, fplt_error *error)
+static fplt_status check_federation(cli_call *cli, fplt_error *error)
 {
     const char *folder = fplt_settings_text(cli->settings, "folder");
     const char *word = "check";
     for (;;) {
         char *answer;
-        fplt_status status = fplt_federation_command(folder, word, &answer, error);
+        fplt_status status = fplt__federation_command(folder, word, &answer, error);
         if (status)
             return status;
         json_t *document = json_loads(answer, 0, NULL);
@@ -122,27 +162,27 @@ static void print_trace(void *context, const fplt_federation_round *round)
 static void add_round(void *context, const fplt_federation_round *round)
 {
     fplt_table *table = context;
-    fplt_table_whole(table, (long long)round->round);
-    fplt_table_whole(table, round->incarnation);
-    fplt_table_whole(table, round->count);
-    fplt_table_number(table, round->seconds, 3);
-    fplt_table_whole(table, (long long)round->bytes_up);
-    fplt_table_whole(table, (long long)round->bytes_down);
-    fplt_table_number(table, round->criterion, 6);
+    fplt__table_whole(table, (long long)round->round);
+    fplt__table_whole(table, round->incarnation);
+    fplt__table_whole(table, round->count);
+    fplt__table_number(table, round->seconds, 3);
+    fplt__table_whole(table, (long long)round->bytes_up);
+    fplt__table_whole(table, (long long)round->bytes_down);
+    fplt__table_number(table, round->criterion, 6);
 }
 
 static void print_event(void *context, const char *time, const fplt_federation_event *event)
 {
     (void)context;
-    printf("%s  round %-6llu %-10s %s\n", time, (unsigned long long)event->round, event->word,
-           event->sentence);
+    printf("%s  round %-6llu %-10s %s%s%s\n", time, (unsigned long long)event->round, event->word,
+           event->who ? event->who : "", event->who ? ": " : "", event->sentence);
 }
 
 static void keep_event(void *context, const char *time, const fplt_federation_event *event)
 {
-    json_array_append_new(context, json_pack("{s:s, s:I, s:s, s:s}", "time", time, "round",
+    json_array_append_new(context, json_pack("{s:s, s:I, s:s, s:s?, s:s}", "time", time, "round",
                                              (json_int_t)event->round, "event", event->word,
-                                             "sentence", event->sentence));
+                                             "member", event->who, "sentence", event->sentence));
 }
 
 static fplt_status print_history(const char *folder, uint32_t run, const fplt_table *rounds,
@@ -174,7 +214,7 @@ static fplt_status history(cli_call *cli, fplt_error *error)
     fplt_table *table;
     if (fplt_settings_switch(cli->settings, "trace"))
         return fplt_federation_rounds(folder, run, print_trace, NULL, error);
-    fplt_status status = fplt_table_create(columns, 7, &table, error);
+    fplt_status status = fplt__table_create(columns, 7, &table, error);
     if (status)
         return status;
     if (!(status = fplt_federation_rounds(folder, run, add_round, table, error)))
@@ -213,7 +253,7 @@ const cli_command cli_federation[] = {
          "privacy: all of them are sums of what was sent.",
      .examples = "fedplt federation check --folder heart",
      .declare = declare,
-     .run = check},
+     .run = check_federation},
     {.name = "federation history",
      .summary = "the rounds and events of a run",
      .arguments = "",
@@ -226,6 +266,42 @@ const cli_command cli_federation[] = {
                  "fedplt federation history --folder heart --trace > trace.txt",
      .declare = declare_history,
      .run = history},
+    {.name = "federation exclude",
+     .summary = "go on without a member",
+     .arguments = "NAME",
+     .about =
+         "Ends the run at hand and begins the next at its last model, with a roster without the "
+         "member: the agents get a new proposal, agree to it and begin with fresh state. A run "
+         "with a privacy promise goes on with the rounds and the epsilon that are left. Before the "
+         "first round the run itself is proposed again. Works on a running coordinator and on the "
+         "folder of one that does not run; federation.yaml stays as it is.",
+     .examples = "fedplt federation exclude basel --folder heart",
+     .least = 1,
+     .most = 1,
+     .declare = declare,
+     .run = exclude},
+    {.name = "federation backup",
+     .summary = "copy the state of a coordinator to a file",
+     .arguments = "FILE",
+     .about = "Works while the coordinator runs. FILE must not exist; it can take the place of "
+              "federation.db, without the files -wal and -shm beside it. Agents that are ahead of "
+              "a copy halt the run: start with --repair then.",
+     .examples = "fedplt federation backup federation-backup.db --folder heart",
+     .least = 1,
+     .most = 1,
+     .declare = declare,
+     .run = cli_backup},
+    {.name = "federation log",
+     .summary = "show or verify the audit log of a coordinator",
+     .arguments = "",
+     .about =
+         "Lists everything that the coordinator logged, with the heads of the sites' logs that it "
+         "signed. Each entry commits to the one before it, and sites keep its head with every "
+         "signature. Exit status 1 where an entry is wrong.",
+     .examples = "fedplt federation log --folder heart --event signed-for\n"
+                 "fedplt federation log --folder heart --verify",
+     .declare = cli_log_declare,
+     .run = cli_log_show},
     {.name = "federation pause",
      .summary = "open no further rounds",
      .arguments = "",

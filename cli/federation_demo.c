@@ -11,7 +11,11 @@
 
 #include "federating.h"
 #include "federation_demo.h"
+#include "fedplt/generate.h"
 #include "fedplt/model.h"
+#include "fedplt/read.h"
+#include "base/file.h"
+#include "data/dataset_access.h"
 
 extern char **environ;
 
@@ -24,6 +28,8 @@ const fplt_setting cli_demo_table[] = {
      "new folder for everybody's files: the coordinator's and one of each hospital", 0, 0},
     {"rows", FPLT_INTEGER, 0, "200", 10, 1000000, NULL, "patients of a hospital, about", 0, 0},
     {"rounds", FPLT_INTEGER, 0, "200", 1, 1000000, NULL, "at most", 0, 0},
+    {"secure", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "secure aggregation: shows what the coordinator receives in a round, and the sum", 0, 0},
     {"algorithm", FPLT_TEXT, 0, "fed-plt", 0, 0, NULL, "any of `fedplt list algorithms`", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -40,7 +46,7 @@ struct demo {
 
 static fplt_status save(const char *path, const char *text, fplt_error *error)
 {
-    return fplt_file_save(path, 0666, text, strlen(text), error);
+    return fplt__file_save(path, 0666, text, strlen(text), error);
 }
 
 /* Hospitals of unequal size whose patients differ. */
@@ -57,7 +63,7 @@ static fplt_status make_data(cli_call *cli, struct demo *demo, fplt_error *error
         char path[4096];
         fplt_dataset *own;
         snprintf(path, sizeof path, "%s/%s/patients.csv", demo->out, names[i]);
-        if (!(status = fplt_dataset_pick(demo->all, &i, 1, &own, error)))
+        if (!(status = fplt__dataset_pick(demo->all, &i, 1, &own, error)))
             status = fplt_dataset_write(own, path, NULL, error);
         fplt_dataset_destroy(own);
     }
@@ -76,8 +82,9 @@ static fplt_status make_coordinator(cli_call *cli, const struct demo *demo, fplt
     snprintf(text, sizeof text,
              "federation: hospitals\nlisten: %s\nfolder: \"%s\"\nonce: yes\n"
              "roster: [north, east, south, west]\n"
-             "train: {algorithm: %s, rounds: %lld}\n",
-             address, folder, fplt_settings_text(cli->settings, "algorithm"),
+             "aggregate: %s\ntrain: {algorithm: %s, rounds: %lld}\n",
+             address, folder, fplt_settings_switch(cli->settings, "secure") ? "secure" : "plain",
+             fplt_settings_text(cli->settings, "algorithm"),
              fplt_settings_integer(cli->settings, "rounds"));
     return save(path, text, error);
 }
@@ -104,6 +111,27 @@ static fplt_status make_site(const struct demo *demo, const char *name, fplt_err
              "  allow: [facts, measure, score, information]\n",
              demo->port, folder, folder);
     return save(path, text, error);
+}
+
+/* Every site makes its identity, and pins those of all: as if they had been sent by mail. */
+static fplt_status exchange_identities(const struct demo *demo, fplt_error *error)
+{
+    char path[4200], line[FPLT_IDENTITY_SIZE], pins[SITES * (FPLT_IDENTITY_SIZE + 2) + 16];
+    size_t used = (size_t)snprintf(pins, sizeof pins, "peers:\n");
+    fplt_status status = FPLT_OK;
+    for (int i = 0; !status && i < SITES; i++) {
+        snprintf(path, sizeof path, "%s/%s", demo->out, names[i]);
+        if (!(status = fplt_federation_identity(path, line, error)))
+            used += (size_t)snprintf(pins + used, sizeof pins - used, "  %s\n", line);
+    }
+    for (int i = 0; !status && i < SITES; i++) {
+        snprintf(path, sizeof path, "%s/%s/site.yaml", demo->out, names[i]);
+        FILE *file = fopen(path, "a");
+        if (!file || fputs(pins, file) < 0 || fclose(file))
+            status =
+                fplt_error_set(error, FPLT_IO, "%s: cannot be written: %s", path, strerror(errno));
+    }
+    return status;
 }
 
 static fplt_status make_folders(const struct demo *demo, fplt_error *error)
@@ -162,7 +190,7 @@ static fplt_status start_all(struct demo *demo, fplt_error *error)
     return status;
 }
 
-/* Whoever still runs is asked to stop; then nobody does. Returns whether all ended well. */
+/* Stops the processes that still run. Returns whether all ended well. */
 static int finish(struct demo *demo, int stop)
 {
     int good = 1;
@@ -241,6 +269,8 @@ static fplt_status prepare(cli_call *cli, struct demo *demo, fplt_error *error)
         return status;
     for (int i = 0; !status && i < SITES; i++)
         status = make_site(demo, names[i], error);
+    if (!status && fplt_settings_switch(cli->settings, "secure"))
+        status = exchange_identities(demo, error);
     return status;
 }
 

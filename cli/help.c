@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "base/settings.h"
 
 enum { FLAG_COLUMN = 2, HELP_COLUMN = 30, WIDTH = 80 };
 
@@ -51,6 +52,15 @@ void cli_wants(const fplt_setting *row, char *text, size_t size)
                                           : "");
 }
 
+const char *cli_default_with_data(const fplt_setting *row, const fplt_settings *with_data)
+{
+    if (!with_data || !row->standard || !fplt__settings_find(with_data, row->name) ||
+        !fplt__settings_preference(with_data, row->name))
+        return NULL;
+    const char *text = fplt_settings_text(with_data, row->name);
+    return text && strcmp(text, row->standard) != 0 ? text : NULL;
+}
+
 /* `own`: the same settings where data are given, or NULL. */
 static void write_row(const fplt_setting *row, const fplt_settings *own, size_t width,
                       cli_text *out)
@@ -75,11 +85,8 @@ static void write_row(const fplt_setting *row, const fplt_settings *own, size_t 
             cli_text_add(&text, *c == '|' ? ", " : (char[]){*c, 0});
         cli_text_add(&text, ")");
     }
-    const char *there =
-        own && fplt_settings_find(own, row->name) && fplt_settings_preference(own, row->name)
-            ? fplt_settings_text(own, row->name)
-            : NULL;
-    if (row->standard && there && strcmp(there, row->standard) != 0)
+    const char *there = cli_default_with_data(row, own);
+    if (there)
         cli_text_format(&text, " [%s; with --data %s]", row->standard, there);
     else if (row->standard)
         cli_text_format(&text, " [%s]", row->standard);
@@ -115,14 +122,14 @@ fplt_settings *cli_settings_of(const cli_call *cli)
     return settings;
 }
 
-/* As if the user's own data were given; NULL where the command has no flag for them. */
-static fplt_settings *settings_with_data(const cli_call *cli, const fplt_settings *settings)
+fplt_settings *cli_settings_with_data(const cli_call *cli, fplt_settings *settings)
 {
     static char flag[] = "--data", file[] = "FILE";
     char *words[] = {flag, file};
     cli_call own = *cli;
-    if (!fplt_settings_find(settings, "data") || cli_peek(cli, "data"))
+    if (!fplt__settings_find(settings, "data") || cli_peek(cli, "data"))
         return NULL;
+    own.settings = settings; /* says which flags take a value */
     own.words = words;
     own.count = 2;
     return cli_settings_of(&own);
@@ -156,7 +163,7 @@ void cli_help(const cli_call *cli, size_t width, cli_text *out)
         cli_text_format(out, "  %.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
-    fplt_settings *own = settings ? settings_with_data(cli, settings) : NULL;
+    fplt_settings *own = settings ? cli_settings_with_data(cli, settings) : NULL;
     if (settings)
         write_settings(settings, own, width, out);
     fplt_settings_destroy(own);
@@ -169,7 +176,7 @@ static void write_summaries(const char *group, cli_text *out)
     size_t length = group ? strlen(group) : 0;
     for (size_t i = 0; (c = cli_command_at(i)); i++)
         if (!group || (strncmp(c->name, group, length) == 0 && c->name[length] == ' '))
-            cli_text_format(out, "  %-19s %s\n", c->name, c->summary);
+            cli_text_format(out, "  %-25s %s\n", c->name, c->summary);
 }
 
 void cli_help_group(const char *group, cli_text *out)

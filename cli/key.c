@@ -11,7 +11,7 @@ static fplt_status run_create(cli_call *cli, fplt_error *error)
     fplt_status status = fplt_key_create(name, &key, error);
     if (status)
         return status;
-    printf("%s.key  signs: keep it secret\n%s.pub  checks: hand it to whoever verifies\n", name,
+    printf("%s.key  signs: keep it secret\n%s.pub  checks: give it to those who verify\n", name,
            name);
     fplt_key_clear(&key);
     return FPLT_OK;

@@ -2,6 +2,13 @@
 #include <string.h>
 
 #include "cli.h"
+#include "base/text.h"
+#include "data/dataset_access.h"
+#include "objective/objective_access.h"
+#include "participation/participation.h"
+#include "prox/prox_access.h"
+#include "report/report.h"
+#include "fedplt/algorithm.h"
 
 static const fplt_setting table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
@@ -33,10 +40,18 @@ static const char *solver_name(size_t index, const char **help)
 static const char *kernel_name(size_t index, const char **help)
 {
     int available = 1;
-    const char *name = fplt_kernel_list(index, help, &available);
+    const char *name = fplt__kernel_list(index, help, &available);
     if (!available && help)
         *help = "not on this machine";
     return name;
+}
+
+static const char *command_name(size_t index, const char **help)
+{
+    const cli_command *command = cli_command_at(index);
+    if (command && help)
+        *help = command->summary;
+    return command ? command->name : NULL;
 }
 
 typedef const char *(*lister)(size_t index, const char **help);
@@ -45,15 +60,16 @@ static const struct family {
     const char *name, *about;
     lister list;
 } families[] = {
+    {"commands", "what the program can do (fedplt COMMAND --help)", command_name},
     {"algorithms", "federated algorithms (--algorithm)", algorithm_name},
     {"solvers", "local training (--solver)", solver_name},
-    {"losses", "loss of a record (--loss)", fplt_loss_name},
-    {"regularisers", "smooth regulariser (--regulariser)", fplt_regulariser_name},
-    {"prox", "common cost h (--h)", fplt_prox_list},
-    {"participation", "who is active in a round (--participation)", fplt_participation_list},
-    {"generators", "synthetic data (--generator)", fplt_generator_list},
-    {"partitions", "division of rows among agents (--partition)", fplt_partition_list},
-    {"formats", "data files (--format)", fplt_format_list},
+    {"losses", "loss of a record (--loss)", fplt__loss_name},
+    {"regularisers", "smooth regulariser (--regulariser)", fplt__regulariser_name},
+    {"prox", "common cost h (--h)", fplt__prox_list},
+    {"participation", "who is active in a round (--participation)", fplt__participation_list},
+    {"generators", "synthetic data (--generator)", fplt__generator_list},
+    {"partitions", "division of rows among agents (--partition)", fplt__partition_list},
+    {"formats", "data files (--format)", fplt__format_list},
     {"kernels", "arithmetic (--kernel)", kernel_name},
 };
 
@@ -136,11 +152,11 @@ static void add_counts(fplt_table *out, const fplt_algorithm *algorithm)
     unsigned paper = algorithm->paper.agent, common = algorithm->paper.coordinator;
     if (paper + common)
         vectors(count_of(paper, paper), count_of(common, common), text, sizeof text);
-    fplt_table_text(out, paper + common ? text : NULL);
+    fplt__table_text(out, paper + common ? text : NULL);
     vectors(count_of(shape[0].kept, shape[1].kept),
             count_of(shape[0].vectors + shape[0].mirrored, shape[1].vectors + shape[1].mirrored),
             text, sizeof text);
-    fplt_table_text(out, text);
+    fplt__table_text(out, text);
     print_count(count_of(up[0], up[1]), text, sizeof text);
     snprintf(ups, sizeof ups, up[0] == up[1] ? "%s" : "(%s)", text);
     if (shape->finish_down && algorithm->allows & FPLT_ALLOWS_PARTIAL)
@@ -148,7 +164,7 @@ static void add_counts(fplt_table *out, const fplt_algorithm *algorithm)
                  *down + shape->finish_down, shape->exchanges);
     else
         snprintf(text, sizeof text, "%.40s/%u in %u", ups, *down, shape->exchanges);
-    fplt_table_text(out, text);
+    fplt__table_text(out, text);
 }
 
 static const char *solvers_of(const fplt_algorithm *algorithm)
@@ -179,19 +195,19 @@ static fplt_status list_algorithms(int json, fplt_error *error)
                                           "h",       "problems"};
     const fplt_algorithm *algorithm;
     fplt_table *out;
-    fplt_status status = fplt_table_create(columns, sizeof columns / sizeof *columns, &out, error);
+    fplt_status status = fplt__table_create(columns, sizeof columns / sizeof *columns, &out, error);
     if (status)
         return status;
     for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++) {
         unsigned allows = algorithm->allows;
-        fplt_table_text(out, algorithm->name);
+        fplt__table_text(out, algorithm->name);
         add_counts(out, algorithm);
-        fplt_table_text(out, solvers_of(algorithm));
-        fplt_table_text(out, algorithm->paper.epochs);
-        fplt_table_text(out, allows & FPLT_ALLOWS_PARTIAL ? "yes" : "no");
-        fplt_table_text(out, allows & FPLT_ALLOWS_PRIVACY ? "yes" : "no");
-        fplt_table_text(out, allows & FPLT_ALLOWS_COMPOSITE ? "yes" : "no");
-        fplt_table_text(out, algorithm->paper.problems);
+        fplt__table_text(out, solvers_of(algorithm));
+        fplt__table_text(out, algorithm->paper.epochs);
+        fplt__table_text(out, allows & FPLT_ALLOWS_PARTIAL ? "yes" : "no");
+        fplt__table_text(out, allows & FPLT_ALLOWS_PRIVACY ? "yes" : "no");
+        fplt__table_text(out, allows & FPLT_ALLOWS_COMPOSITE ? "yes" : "no");
+        fplt__table_text(out, algorithm->paper.problems);
     }
     status = deliver("algorithms", out, json, error);
     if (status || json)
@@ -213,12 +229,15 @@ static fplt_status list_family(const struct family *family, int json, fplt_error
     fplt_table *out;
     if (family->list == algorithm_name)
         return list_algorithms(json, error);
-    fplt_status status = fplt_table_create(columns, 2, &out, error);
+    if (family->list == command_name && json)
+        return cli_print_json(
+            json_pack("{s:s, s:o}", "family", family->name, "members", cli_json_commands()), error);
+    fplt_status status = fplt__table_create(columns, 2, &out, error);
     if (status)
         return status;
     for (size_t i = 0; (name = family->list(i, &help)); i++) {
-        fplt_table_text(out, name);
-        fplt_table_text(out, help);
+        fplt__table_text(out, name);
+        fplt__table_text(out, help);
     }
     return deliver(family->name, out, json, error);
 }
@@ -245,7 +264,7 @@ static fplt_status list_all(int json, fplt_error *error)
     return json ? cli_print_json(object, error) : FPLT_OK;
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_list(cli_call *cli, fplt_error *error)
 {
     int json = fplt_settings_switch(cli->settings, "json");
     if (!cli->argument_count)
@@ -253,7 +272,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     for (size_t i = 0; i < FAMILIES; i++)
         if (strcmp(families[i].name, cli->arguments[0]) == 0)
             return list_family(&families[i], json, error);
-    return fplt_unknown_name("family", cli->arguments[0], family_name, error);
+    return fplt__unknown_name("family", cli->arguments[0], family_name, error);
 }
 
 const cli_command cli_list[] = {
@@ -261,13 +280,16 @@ const cli_command cli_list[] = {
      .summary = "algorithms, losses, solvers and everything else there is",
      .arguments = "[FAMILY]",
      .about =
-         "Lists one family (algorithms, solvers, losses, regularisers, prox, participation, "
+         "Lists one family (commands, algorithms, solvers, losses, regularisers, prox, "
+         "participation, "
          "generators, partitions, formats, kernels) with a line about each member; without an "
          "argument the names of all. The algorithms come with the columns of the paper's Table "
-         "I and with the vectors really stored and sent.",
+         "I and with the vectors really stored and sent. `fedplt list commands --json` has every "
+         "command "
+         "with its texts, settings and defaults.",
      .examples = "fedplt list\nfedplt list algorithms\nfedplt list solvers --json",
      .most = 1,
      .declare = declare,
-     .run = run},
+     .run = run_list},
     {.name = NULL},
 };

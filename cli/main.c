@@ -10,6 +10,9 @@
 #include "fedplt/data.h"
 #include "fedplt/log.h"
 #include "progress.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "data/dataset_access.h"
 
 enum { DONE = 0, FAILED = 1, MISUSED = 2, BROKEN = 70 };
 
@@ -86,18 +89,18 @@ static int show(cli_text *text)
     return finish(&nobody, FPLT_OK, &error);
 }
 
-static int run(cli_call *cli)
+static int run_command(cli_call *cli)
 {
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = cli_parse(cli, &error);
-    fplt_read_watch(cli_progress_reading, cli);
+    fplt__read_watch(cli_progress_reading, cli);
     if (!status)
         status = cli_ranks_begin(cli, &error);
     if (!status)
         status = cli->command->run(cli, &error);
     int result = cli_ranks_end(cli, finish(cli, status, &error));
     cli_clear(cli);
-    return fplt_settings_misread() ? BROKEN : result; /* what was read as 0 may be anything */
+    return fplt__settings_misread() ? BROKEN : result; /* what was read as 0 may be anything */
 }
 
 static int is_group(const char *word)
@@ -138,7 +141,7 @@ static int no_command(int count, char **words)
     char name[128];
     snprintf(name, sizeof name, "%.60s%s%.60s", words[0], is_group(words[0]) ? " " : "",
              is_group(words[0]) ? words[1] : "");
-    fplt_unknown_name("command", name, name_of, &error);
+    fplt__unknown_name("command", name, name_of, &error);
     cli_warn("%s", error.text);
     return MISUSED;
 }
@@ -177,5 +180,5 @@ int main(int argc, char **argv)
         cli_clear(&cli);
         return show(&text);
     }
-    return run(&cli);
+    return run_command(&cli);
 }

@@ -8,7 +8,12 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "fedplt/file.h"
+#include "base/file.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "data/dataset_access.h"
+#include "report/model_access.h"
+#include "report/report.h"
 
 void cli_print_text(cli_text *text)
 {
@@ -36,7 +41,7 @@ fplt_status cli_save_table(const char *folder, const char *name, const fplt_tabl
     if (status)
         return status;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    status = fplt_file_save(path, 0666, text, strlen(text), error);
+    status = fplt__file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     return status;
 }
@@ -154,7 +159,7 @@ void cli_quote(cli_text *out, const char *word)
     size_t size = 4 * strlen(word) + 3;
     char *quoted = malloc(size);
     if (quoted) {
-        fplt_shell_word(word, quoted, size);
+        fplt__shell_word(word, quoted, size);
         cli_text_add(out, quoted);
     }
     free(quoted);
@@ -178,7 +183,7 @@ void cli_bytes(double bytes, char *text, size_t size)
 
 static fplt_status refuse_same(const char *path, const char *read, fplt_error *error)
 {
-    if (!fplt_file_same(path, read))
+    if (!fplt__file_same(path, read))
         return FPLT_OK;
     return fplt_error_set(error, FPLT_BAD_VALUE,
                           "%s: this file is read by the same command, so it is not written over; "
@@ -194,12 +199,12 @@ fplt_status cli_protect(const cli_call *cli, const char *path, fplt_error *error
         if (cli->arguments[i] != path)
             status = refuse_same(path, cli->arguments[i], error);
     for (size_t i = 0; i < sizeof read / sizeof *read && !status; i++) {
-        const char *list = fplt_settings_find(cli->settings, read[i])
+        const char *list = fplt__settings_find(cli->settings, read[i])
                                ? fplt_settings_text(cli->settings, read[i])
                                : NULL;
         while (list && *list && !status) {
             char item[4096];
-            list = fplt_list_next(list, item, sizeof item);
+            list = fplt__list_next(list, item, sizeof item);
             status = refuse_same(path, item, error);
         }
     }
@@ -211,11 +216,11 @@ void cli_write_defaults(const fplt_settings *settings, cli_text *out)
     const fplt_setting *row;
     int any = 0;
     for (size_t i = 0; (row = fplt_settings_row(settings, i, NULL)); i++) {
-        const char *why = fplt_settings_preference(settings, row->name);
+        const char *why = fplt__settings_preference(settings, row->name);
         if (!why)
             continue;
         if (!any++)
-            cli_text_add(out, "\ndefaults for data of one's own (--paper: those of the paper)\n");
+            cli_text_add(out, "\ndefaults for data of your own (--paper: those of the paper)\n");
         cli_text_format(out, "  %-22s %-22s %s\n", row->name,
                         fplt_settings_text(settings, row->name), why);
     }
@@ -235,7 +240,7 @@ static size_t count_filled(const fplt_dataset *dataset)
     size_t count = 0;
     for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++)
         for (size_t j = 0; j < fplt_dataset_features(dataset); j++)
-            count += fplt_dataset_filled(dataset, i, j);
+            count += fplt__dataset_filled(dataset, i, j);
     return count;
 }
 
@@ -243,10 +248,10 @@ fplt_status cli_write_filled(const fplt_dataset *dataset, cli_text *out, fplt_er
 {
     fplt_table *table;
     char *text = NULL;
-    fplt_status status = fplt_filled_table(dataset, &table, error);
+    fplt_status status = fplt__filled_table(dataset, &table, error);
     if (status)
         return status;
-    size_t lines = fplt_table_rows(table);
+    size_t lines = fplt__table_rows(table);
     if (lines > MAX_FILLED)
         cli_text_format(
             out,

@@ -6,6 +6,9 @@
 #include <strings.h>
 
 #include "progress.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "report/report.h"
 
 static const fplt_setting table[] = {
     {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
@@ -46,7 +49,7 @@ static fplt_status choose_tables(const cli_call *cli, unsigned *tables, fplt_err
             if (strcasecmp(name, cli->arguments[a]) == 0)
                 found = 1u << i;
         if (!found)
-            return fplt_unknown_name("table", cli->arguments[a], table_name, error);
+            return fplt__unknown_name("table", cli->arguments[a], table_name, error);
         *tables = (a ? *tables : 0) | found;
     }
     return FPLT_OK;
@@ -127,12 +130,12 @@ static fplt_status print_cells(const fplt_paper_table *paper_table, fplt_error *
     for (size_t c = 0; c < COLUMNS; c++)
         if (used[c])
             columns[count++] = headings[c];
-    fplt_status status = fplt_table_create(columns, count, &shown, error);
+    fplt_status status = fplt__table_create(columns, count, &shown, error);
     for (size_t i = 0; !status && i < paper_table->count; i++) {
         cell_text(&paper_table->cells[i], texts);
         for (size_t c = 0; c < COLUMNS; c++)
             if (used[c])
-                fplt_table_text(shown, texts[c]);
+                fplt__table_text(shown, texts[c]);
     }
     if (!status)
         status = cli_print_table(shown, error);
@@ -268,7 +271,7 @@ static fplt_status write_markdown(const cli_call *cli, const fplt_paper *paper,
     fplt_status status = cli_text_take(&out, &text, error);
     if (status)
         return status;
-    status = fplt_file_save(path, 0666, text, strlen(text), error);
+    status = fplt__file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     return status;
 }
@@ -328,7 +331,7 @@ static fplt_status conclude(cli_call *cli, const fplt_paper *paper,
     return FPLT_OK;
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_paper(cli_call *cli, fplt_error *error)
 {
     const fplt_settings *settings = cli->settings;
     fplt_paper_settings wanted = fplt_paper_defaults();
@@ -375,6 +378,6 @@ const cli_command cli_paper[] = {
      .most = FPLT_PAPER_TABLES,
      .spreads = 1,
      .declare = declare,
-     .run = run},
+     .run = run_paper},
     {.name = NULL},
 };

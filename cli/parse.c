@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "cli.h"
+#include "fedplt/algorithm.h"
 #include "fedplt/trainer.h"
+#include "base/config.h"
+#include "base/settings.h"
 
 static int is_flag(const char *word)
 {
@@ -40,7 +43,7 @@ static fplt_status read_flag(const cli_call *cli, const fplt_settings *settings,
     flag->used = 1;
     if (equals)
         return FPLT_OK;
-    const fplt_setting *row = fplt_settings_find(settings, flag->name);
+    const fplt_setting *row = fplt__settings_find(settings, flag->name);
     const char *next = at + 1 < cli->count ? cli->words[at + 1] : NULL;
     if (row && row->kind == FPLT_SWITCH) {
         if (next && is_switch_word(next)) {
@@ -126,14 +129,14 @@ const char *cli_peek(const cli_call *cli, const char *name)
 static void explain_foreign(const cli_call *cli, fplt_error *error)
 {
     const fplt_algorithm *algorithm;
-    const char *chosen = fplt_settings_find(cli->settings, "algorithm")
+    const char *chosen = fplt__settings_find(cli->settings, "algorithm")
                              ? fplt_settings_text(cli->settings, "algorithm")
                              : NULL;
     if (!chosen)
         return;
     for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
         for (const fplt_setting *row = algorithm->settings; row->name; row++) {
-            if (fplt_settings_find(cli->settings, row->name) || !cli_peek(cli, row->name))
+            if (fplt__settings_find(cli->settings, row->name) || !cli_peek(cli, row->name))
                 continue;
             size_t line = 0;
             char origin[4200] = "";
@@ -147,7 +150,7 @@ static void explain_foreign(const cli_call *cli, fplt_error *error)
         }
 }
 
-/* A flag that names another algorithm overrules the file, and with its algorithm the parameters. */
+/* A flag that names another algorithm overrides the file's, and with it the file's parameters. */
 static void drop_foreign(cli_call *cli)
 {
     const fplt_algorithm *algorithm;
@@ -155,8 +158,8 @@ static void drop_foreign(cli_call *cli)
         return;
     for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
         for (const fplt_setting *row = algorithm->settings; row->name; row++)
-            if (!fplt_settings_find(cli->settings, row->name))
-                fplt_config_drop(cli->config, row->name);
+            if (!fplt__settings_find(cli->settings, row->name))
+                fplt__config_drop(cli->config, row->name);
 }
 
 static fplt_status apply_flags(cli_call *cli, fplt_error *error)
@@ -170,7 +173,7 @@ static fplt_status apply_flags(cli_call *cli, fplt_error *error)
         }
         if ((status = read_flag(cli, cli->settings, at, &flag, error)))
             return status;
-        const fplt_setting *row = fplt_settings_find(cli->settings, flag.name);
+        const fplt_setting *row = fplt__settings_find(cli->settings, flag.name);
         char origin[96];
         snprintf(origin, sizeof origin, "--%s", flag.name);
         if (row && !flag.value && row->kind != FPLT_SWITCH) {
@@ -178,8 +181,8 @@ static fplt_status apply_flags(cli_call *cli, fplt_error *error)
             fplt_setting_legal(row, legal, sizeof legal);
             return fplt_error_set(error, FPLT_BAD_VALUE, "%s needs a value: %s", origin, legal);
         }
-        if ((status = fplt_settings_append(cli->settings, flag.name,
-                                           flag.value ? flag.value : "yes", origin, error))) {
+        if ((status = fplt__settings_append(cli->settings, flag.name,
+                                            flag.value ? flag.value : "yes", origin, error))) {
             if (!row)
                 explain_foreign(cli, error);
             return status;
@@ -242,7 +245,7 @@ static fplt_status check_config_name(const cli_call *cli, const fplt_settings *s
                                        ".npy", ".gz",  ".fplt", ".xlsx", ".dta",    ".sav"};
     const char *name = cli->arguments[0], *dot = strrchr(name, '.');
     for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
-        if (strcmp(dot, ends[i]) == 0 && fplt_settings_find(settings, "data"))
+        if (strcmp(dot, ends[i]) == 0 && fplt__settings_find(settings, "data"))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "%.300s: here stands a YAML file with settings; data are given "
                                   "with a flag: fedplt %s --data %.300s",
@@ -284,17 +287,18 @@ fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error 
 static fplt_status check_effects(const cli_call *cli, fplt_error *error)
 {
     const cli_command *command = cli->command;
-    fplt_status status = fplt_settings_effective(cli->settings, error);
+    fplt_status status = fplt__settings_effective(cli->settings, error);
     if (status || !command->needs)
         return status;
     return other_taker(cli) /* the file may serve both */
-               ? fplt_settings_effective_in(cli->settings, command->name, command->needs, error)
-               : fplt_settings_effective_alone(cli->settings, command->name, command->needs, error);
+               ? fplt__settings_effective_in(cli->settings, command->name, command->needs, error)
+               : fplt__settings_effective_alone(cli->settings, command->name, command->needs,
+                                                error);
 }
 
 fplt_status cli_learn(cli_call *cli, const char *fact, const char *value, fplt_error *error)
 {
-    fplt_status status = fplt_settings_learn(cli->settings, fact, value, error);
+    fplt_status status = fplt__settings_learn(cli->settings, fact, value, error);
     return status ? status : check_effects(cli, error);
 }
 
@@ -331,7 +335,7 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
     }
     if (cli->config && (status = check_config(cli, error)))
         return status;
-    fplt_settings_overrule(cli->settings);
+    fplt__settings_override(cli->settings);
     status = apply_flags(cli, error);
     return status ? status : check_effects(cli, error);
 }

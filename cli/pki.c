@@ -1,9 +1,10 @@
 /* fedplt pki: who belongs to a federation. */
 #include <string.h>
 
-#include "fedplt/file.h"
+#include "base/file.h"
 #include "cli.h"
 #include "fedplt/federation.h"
+#include "report/report.h"
 
 static const fplt_setting folder_table[] = {
     {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "the coordinator's folder", 0, 0},
@@ -101,15 +102,15 @@ static fplt_status sign(cli_call *cli, fplt_error *error)
     const char *out = fplt_settings_text(cli->settings, "out");
     char *request, *certificate = NULL, path[4200];
     size_t length;
-    fplt_status status = fplt_file_read(cli->arguments[0], 1 << 20, &request, &length, error);
+    fplt_status status = fplt__file_read(cli->arguments[0], 1 << 20, &request, &length, error);
     if (status)
         return status;
     snprintf(path, sizeof path, "%.4000s.pem", cli->arguments[0]);
     if ((status = fplt_federation_sign(folder_of(cli), request, &certificate, error)) ==
         FPLT_BAD_DATA)
         fplt_error_prefix(error, "%s", cli->arguments[0]);
-    if (!status &&
-        !(status = fplt_file_save(out ? out : path, 0666, certificate, strlen(certificate), error)))
+    if (!status && !(status = fplt__file_save(out ? out : path, 0666, certificate,
+                                              strlen(certificate), error)))
         printf("%s: to be put beside the agent's key as agent.pem\n", out ? out : path);
     fplt_free(request);
     fplt_free(certificate);
@@ -128,16 +129,16 @@ static fplt_status revoke(cli_call *cli, fplt_error *error)
 static void add_member(void *context, const fplt_federation_member *member)
 {
     fplt_table *table = context;
-    fplt_table_text(table, member->name);
-    fplt_table_text(table, member->state);
-    fplt_table_text(table, member->until);
+    fplt__table_text(table, member->name);
+    fplt__table_text(table, member->state);
+    fplt__table_text(table, member->until);
 }
 
 static fplt_status list(cli_call *cli, fplt_error *error)
 {
     static const char *const columns[] = {"name", "state", "until"};
     fplt_table *table;
-    fplt_status status = fplt_table_create(columns, 3, &table, error);
+    fplt_status status = fplt__table_create(columns, 3, &table, error);
     if (status)
         return status;
     if (!(status = fplt_federation_members(folder_of(cli), add_member, table, error)))
@@ -163,7 +164,7 @@ const cli_command cli_pki[] = {
      .summary = "print a code that lets an agent in",
      .arguments = "NAME",
      .about =
-         "The code is good once and for seven days. Whoever has it can join as NAME, so send it "
+         "The code is valid once, for seven days. Anyone who has it can join as NAME, so send it "
          "on a way that you trust. It is answered on the coordinator's port + 1.",
      .examples = "fedplt pki invite basel",
      .least = 1,

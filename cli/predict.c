@@ -3,7 +3,12 @@
 #include <string.h>
 
 #include "cli.h"
+#include "fedplt/read.h"
 #include "fedplt/model.h"
+#include "base/file.h"
+#include "data/dataset_access.h"
+#include "fedplt/schema.h"
+#include "report/model_access.h"
 
 static const fplt_setting table[] = {
     {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file to write; by default, or for -, standard output",
@@ -17,35 +22,6 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     (void)cli;
     fplt_status status = fplt_settings_add(settings, "data", cli_reading_table, error);
     return status ? status : fplt_settings_add(settings, "output", table, error);
-}
-
-/* The number of the row where rows may be left out, its id where there is one, label (or value), then
- * the probability of every class, or the score where there is none. */
-static fplt_status make_columns(const fplt_model *model, int numbered, const char *id,
-                                fplt_table **out, fplt_error *error)
-{
-    const fplt_model_info *info = fplt_model_get_view(model);
-    int probable = fplt_model_has_probabilities(model);
-    uint32_t extra = probable ? info->classes : info->classes ? 1 : 0;
-    const char **columns;
-    char(*names)[128];
-    fplt_status status =
-        cli_alloc(&columns, extra + 3, sizeof *columns + sizeof *names, "columns", error);
-    if (status)
-        return status;
-    names = (char(*)[128])(columns + extra + 3);
-    size_t first = 2 - (size_t)numbered - (id != NULL);
-    columns[first] = "row";
-    columns[first + (size_t)numbered] = id ? id : "";
-    columns[2] = info->classes ? "label" : "value";
-    for (uint32_t k = 0; k < extra; k++) {
-        snprintf(names[k], sizeof names[k], probable ? "probability:%.100s" : "score%.0s",
-                 info->class_names[k]);
-        columns[k + 3] = names[k];
-    }
-    status = fplt_table_create(columns + first, extra + 3 - first, out, error);
-    free(columns);
-    return status;
 }
 
 struct predictions {
@@ -71,7 +47,6 @@ static fplt_status predict(const fplt_model *model, const fplt_rows *rows, struc
 
 /* Numbers of the rows in the files, from 1. */
 struct numbering {
-    int wanted;
     const size_t *left_out;
     size_t count, passed;
 };
@@ -83,28 +58,6 @@ static size_t number_of(struct numbering *numbering, size_t row)
            numbering->left_out[numbering->passed] <= row + numbering->passed)
         numbering->passed++;
     return row + numbering->passed + 1;
-}
-
-static void fill(const fplt_model *model, const struct predictions *made,
-                 const fplt_dataset *dataset, struct numbering *numbering, fplt_table *out)
-{
-    size_t count = fplt_dataset_rows(dataset);
-    const fplt_model_info *info = fplt_model_get_view(model);
-    for (size_t i = 0; i < count; i++) {
-        if (numbering->wanted)
-            fplt_table_whole(out, (long long)number_of(numbering, i));
-        if (fplt_dataset_row_id(dataset, i))
-            fplt_table_text(out, fplt_dataset_row_id(dataset, i));
-        if (!info->classes) {
-            fplt_table_number(out, made->predicted[i], 17);
-            continue;
-        }
-        fplt_table_text(out, info->class_names[(size_t)made->predicted[i]]);
-        for (uint32_t k = 0; made->probabilities && k < info->classes; k++)
-            fplt_table_number(out, made->probabilities[i * info->classes + k], 17);
-        if (!made->probabilities)
-            fplt_table_number(out, made->scores[i], 17);
-    }
 }
 
 static json_t *numbers(const double *values, size_t count)
@@ -144,8 +97,8 @@ static json_t *document(const fplt_model *model, const struct predictions *made,
     for (size_t i = 0; i < fplt_dataset_rows(dataset); i++) {
         json_t *row = row_json(info, made, i);
         json_object_set_new(row, "row", json_integer((json_int_t)number_of(numbering, i)));
-        if (fplt_dataset_row_id(dataset, i))
-            json_object_set_new(row, "id", json_string(fplt_dataset_row_id(dataset, i)));
+        if (fplt__dataset_row_id(dataset, i))
+            json_object_set_new(row, "id", json_string(fplt__dataset_row_id(dataset, i)));
         json_array_append_new(rows, row);
     }
     return json_pack("{s:o, s:o}", "classes", classes, "rows", rows);
@@ -157,7 +110,7 @@ static fplt_status put(cli_call *cli, const char *text, fplt_error *error)
     const char *path = cli_out(cli);
     cli->running = 1;
     if (path)
-        return fplt_file_save(path, 0666, text, strlen(text), error);
+        return fplt__file_save(path, 0666, text, strlen(text), error);
     fputs(text, stdout);
     return FPLT_OK;
 }
@@ -175,56 +128,78 @@ static fplt_status deliver_json(cli_call *cli, json_t *made, fplt_error *error)
     return status;
 }
 
-static fplt_status deliver(cli_call *cli, const fplt_table *out, fplt_error *error)
-{
-    char *text;
-    fplt_status status = fplt_table_render(out, FPLT_TABLE_CSV, &text, error);
-    if (!status)
-        status = put(cli, text, error);
-    fplt_free(text);
-    return status;
-}
-
-/* What the column of ids is called; NULL: there is none. */
-static const char *id_name(const cli_call *cli, const fplt_model *model,
-                           const fplt_dataset *dataset)
-{
-    const char *given = fplt_settings_text(cli->settings, "id");
-    if (!fplt_dataset_row_id(dataset, 0))
-        return NULL;
-    return given ? given : fplt_model_get_view(model)->id;
-}
-
-static fplt_status run(cli_call *cli, fplt_error *error)
+/* One JSON document, which needs all rows. */
+static fplt_status run_json(cli_call *cli, const fplt_model *model, fplt_error *error)
 {
     struct predictions made = {NULL, NULL, NULL};
-    fplt_model *model = NULL;
     fplt_dataset *dataset = NULL;
-    fplt_table *out = NULL;
-    const char *path = cli_out(cli);
-    int drops = strcmp(fplt_settings_text(cli->settings, "missing"), "drop") == 0;
-    fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
-    if (status)
-        return status;
-    if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
-        !(status = cli_model_data(cli, model, 0, &dataset, error))) {
+    fplt_status status = cli_model_data(cli, model, 0, &dataset, error);
+    if (!status) {
         fplt_rows rows = fplt_dataset_all(dataset);
-        struct numbering numbering = {.wanted = drops};
-        numbering.left_out = fplt_dataset_left_out(dataset, &numbering.count);
-        if (!(status = predict(model, &rows, &made, error)) &&
-            fplt_settings_switch(cli->settings, "json")) {
+        struct numbering numbering = {.count = 0};
+        numbering.left_out = fplt__dataset_left_out(dataset, &numbering.count);
+        if (!(status = predict(model, &rows, &made, error)))
             status = deliver_json(cli, document(model, &made, dataset, &numbering), error);
-        } else if (!status && !(status = make_columns(model, drops, id_name(cli, model, dataset),
-                                                      &out, error))) {
-            fill(model, &made, dataset, &numbering, out);
-            status = deliver(cli, out, error);
-        }
     }
-    fplt_table_destroy(out);
     free(made.scores);
     free(made.probabilities);
     free(made.predicted);
     fplt_dataset_destroy(dataset);
+    return status;
+}
+
+/* Text for a file that appears whole or not at all, or for standard output. */
+struct target {
+    cli_call *cli;
+    const char *path; /* NULL: standard output */
+    fplt__file *file; /* opened when the first text comes */
+};
+
+/* Bad data in later rows still count as bad data: only a failure to write is one of running. */
+static fplt_status write_text(void *to, const char *text, size_t length, fplt_error *error)
+{
+    struct target *target = to;
+    fplt_status status = FPLT_OK;
+    if (!target->path && fwrite(text, 1, length, stdout) != length)
+        status = cli_flush(error);
+    if (target->path && !target->file)
+        status = fplt__file_open(target->path, 0666, &target->file, error);
+    if (target->path && !status)
+        status = fplt__file_write(target->file, text, length, error);
+    target->cli->running |= status != FPLT_OK;
+    return status;
+}
+
+static fplt_status run_csv(cli_call *cli, const fplt_model *model, fplt_error *error)
+{
+    struct target target = {cli, cli_out(cli), NULL};
+    fplt_read_settings read;
+    fplt_schema *schema;
+    fplt_status status = cli_model_reading(cli, 0, &read, &schema, error);
+    if (!status)
+        status = fplt__predictions_write(model, cli->arguments + 1, cli->argument_count - 1, &read,
+                                         write_text, &target, error);
+    fplt_schema_destroy(schema);
+    if (!target.file)
+        return status;
+    if (!status) {
+        cli->running = 1;
+        return fplt__file_commit(target.file, error);
+    }
+    fplt__file_abort(target.file);
+    return status;
+}
+
+static fplt_status run_predict(cli_call *cli, fplt_error *error)
+{
+    fplt_model *model = NULL;
+    const char *path = cli_out(cli);
+    fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
+    if (!status)
+        status = fplt_model_read(cli->arguments[0], &model, error);
+    if (!status)
+        status = fplt_settings_switch(cli->settings, "json") ? run_json(cli, model, error)
+                                                             : run_csv(cli, model, error);
     fplt_model_destroy(model);
     return status;
 }
@@ -238,13 +213,16 @@ const cli_command cli_predict[] = {
          "probability of every class (a score for losses without probabilities, the value in "
          "regression), behind the id of the row where there is one. CSV columns are found by their "
          "names; labels, if there are any, are not "
-         "looked at. With --missing drop a first column has the number of the row in the files, "
+         "looked at. A long CSV file is answered while it is read, so that standard output may "
+         "have "
+         "lines before a bad row. With --missing drop a first column has the number of the row in "
+         "the files, "
          "from 1, because rows with missing values have no line.",
      .examples = "fedplt predict fedplt-out/model.json new.csv --out predictions.csv\n"
                  "fedplt predict model.json new.libsvm | head",
      .least = 2,
      .most = 1000000,
      .declare = declare,
-     .run = run},
+     .run = run_predict},
     {.name = NULL},
 };

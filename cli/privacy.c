@@ -1,6 +1,12 @@
 /* fedplt privacy: the accountant and calibration; audit, curves, tradeoff, verify and ledger are in
  * files of their own. */
 #include "privacy.h"
+#include "algorithm/local_step.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "privacy/privacy.h"
+#include "promise/promise.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,9 +78,9 @@ double privacy_listed(const fplt_settings *settings, const char *name, size_t in
     char item[64];
     double value;
     for (size_t i = 0; list && *list; i++) {
-        list = fplt_list_next(list, item, sizeof item);
+        list = fplt__list_next(list, item, sizeof item);
         if (i == index)
-            return fplt_parse_real(item, &value) ? NAN : value;
+            return fplt__parse_real(item, &value) ? NAN : value;
     }
     return NAN;
 }
@@ -94,9 +100,9 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
     mechanism->records = records;
     mechanism->strong_convexity = low;
     mechanism->smoothness = high;
-    mechanism->inverse_rho = fplt_algorithm_pull(algorithm, &facts, &rho);
+    mechanism->inverse_rho = fplt__algorithm_pull(algorithm, &facts, &rho);
     mechanism->step = fplt_settings_is_auto(settings, "gamma")
-                          ? fplt_algorithm_step(algorithm, solver, &facts, &rho).automatic
+                          ? fplt__algorithm_step(algorithm, solver, &facts, &rho).automatic
                           : fplt_settings_real(settings, "gamma");
     mechanism->noise_tau =
         fplt_settings_given(settings, "tau") ? fplt_settings_real(settings, "tau") : 1;
@@ -111,9 +117,9 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
     return fplt_privacy_check(mechanism, &known, error);
 }
 
-fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *error)
+fplt_status privacy_draw(const fplt__plot *plot, const char *path, fplt_error *error)
 {
-    fplt_status status = fplt_plot_write(plot, path, error);
+    fplt_status status = fplt__plot_write(plot, path, error);
     if (status == FPLT_UNSUPPORTED) {
         cli_warn("%s", error->text);
         return FPLT_OK;
@@ -142,20 +148,20 @@ static void add_claim(const fplt_settings *settings, const fplt_privacy_claim *c
                                                   FPLT_CONVERT_EXACT};
     double delta = fplt_settings_real(settings, "delta"), epsilon[3], order;
     json_t *divergences = json_array();
-    fplt_table_text(table, threat->name);
-    fplt_table_whole(table, (long long)records);
-    fplt_table_number(table, mu, 5);
-    fplt_table_number(table, claim->renyi_rate, 5);
+    fplt__table_text(table, threat->name);
+    fplt__table_whole(table, (long long)records);
+    fplt__table_number(table, mu, 5);
+    fplt__table_number(table, claim->renyi_rate, 5);
     for (size_t i = 0; i < 3; i++) {
         epsilon[i] = epsilon_or_nan(claim, conversions[i], delta);
-        fplt_table_number(table, epsilon[i], 5);
+        fplt__table_number(table, epsilon[i], 5);
     }
     for (size_t k = 0; !isnan(order = privacy_listed(settings, "orders", k)); k++) {
-        double divergence = fplt_privacy_renyi(claim, order);
-        fplt_table_number(table, divergence, 5);
+        double divergence = fplt__privacy_renyi(claim, order);
+        fplt__table_number(table, divergence, 5);
         json_array_append_new(divergences, cli_json_number(divergence));
     }
-    fplt_table_text(table, claim->method);
+    fplt__table_text(table, claim->method);
     json_array_append_new(
         list,
         json_pack("{s:s, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "threat", threat->name,
@@ -200,11 +206,11 @@ static fplt_status add_chances(const fplt_settings *settings, double records, fp
                                         .rounds = mechanism.rounds};
         if ((status = fplt_privacy_lottery_epsilon(&lottery, delta, &epsilon, &order, error)))
             return status;
-        fplt_table_text(table, "rounds drawn at random");
-        fplt_table_whole(table, (long long)records);
-        fplt_table_number(table, epsilon, 5);
-        fplt_table_whole(table, order);
-        fplt_table_text(table, "who takes part is independent of the data and not seen");
+        fplt__table_text(table, "rounds drawn at random");
+        fplt__table_whole(table, (long long)records);
+        fplt__table_number(table, epsilon, 5);
+        fplt__table_whole(table, order);
+        fplt__table_text(table, "who takes part is independent of the data and not seen");
     }
     if (!status && fplt_settings_given(settings, "batch-rate")) {
         uint64_t steps;
@@ -222,11 +228,11 @@ static fplt_status add_chances(const fplt_settings *settings, double records, fp
                                             .steps = steps};
         if ((status = fplt_privacy_minibatch_epsilon(&minibatch, delta, &epsilon, &order, error)))
             return status;
-        fplt_table_text(table, "Poisson minibatches");
-        fplt_table_whole(table, (long long)records);
-        fplt_table_number(table, epsilon, 5);
-        fplt_table_whole(table, order);
-        fplt_table_text(table, "every step seen; neighbours by one record more or less");
+        fplt__table_text(table, "Poisson minibatches");
+        fplt__table_whole(table, (long long)records);
+        fplt__table_number(table, epsilon, 5);
+        fplt__table_whole(table, order);
+        fplt__table_text(table, "every step seen; neighbours by one record more or less");
     }
     return status;
 }
@@ -246,7 +252,7 @@ static fplt_status print_epsilon(const fplt_settings *settings, const fplt_table
     }
     printf("epsilon at delta %g by the classic, tighter and exact conversion\n\n", delta);
     fplt_status status = cli_print_table(claims, error);
-    if (status || !fplt_table_rows(chances))
+    if (status || !fplt__table_rows(chances))
         return status;
     puts("");
     return cli_print_table(chances, error);
@@ -277,9 +283,9 @@ static fplt_status run_epsilon(cli_call *cli, fplt_error *error)
     }
     columns[count++] = "method";
     json_t *list = json_array();
-    fplt_status status = fplt_table_create(columns, count, &claims, error);
+    fplt_status status = fplt__table_create(columns, count, &claims, error);
     if (!status)
-        status = fplt_table_create(sampling, 5, &chances, error);
+        status = fplt__table_create(sampling, 5, &chances, error);
     for (size_t i = 0; !status && !isnan(records = privacy_listed(settings, "records", i)); i++)
         if (!(status = add_claims(settings, records, claims, list, error)))
             status = add_chances(settings, records, chances, error);
@@ -295,7 +301,7 @@ static fplt_status run_epsilon(cli_call *cli, fplt_error *error)
 
 static double predict(void *context, const fplt_privacy_mechanism *mechanism)
 {
-    return fplt_promise_predict(context, mechanism, mechanism->epochs);
+    return fplt__promise_predict(context, mechanism, mechanism->epochs);
 }
 
 static fplt_status add_calibrated(fplt_table *table, const char *what,
@@ -310,13 +316,13 @@ static fplt_status add_calibrated(fplt_table *table, const char *what,
         status = fplt_privacy_epsilon(&claim, FPLT_CONVERT_BEST, budget->delta, &epsilon, error);
     if (status)
         return status;
-    fplt_table_text(table, what);
-    fplt_table_number(table, mechanism->noise_tau, 8);
-    fplt_table_whole(table, (long long)mechanism->rounds);
-    fplt_table_whole(table, (long long)mechanism->epochs);
-    fplt_table_number(table, claim.gdp_mu, 5);
-    fplt_table_number(table, epsilon, 6);
-    fplt_table_number(table, predicted, 4);
+    fplt__table_text(table, what);
+    fplt__table_number(table, mechanism->noise_tau, 8);
+    fplt__table_whole(table, (long long)mechanism->rounds);
+    fplt__table_whole(table, (long long)mechanism->epochs);
+    fplt__table_number(table, claim.gdp_mu, 5);
+    fplt__table_number(table, epsilon, 6);
+    fplt__table_number(table, predicted, 4);
     return FPLT_OK;
 }
 
@@ -328,15 +334,15 @@ static fplt_status find_best(const fplt_settings *settings, const fplt_privacy_m
                               .agents = mechanism->agents,
                               .curvature = {mechanism->strong_convexity, mechanism->smoothness},
                               .constants = {.gradient = mechanism->sensitivity / 2}};
-    fplt_privacy_search search = {
+    fplt__privacy_search search = {
         .most_epochs = (uint64_t)fplt_settings_integer(settings, "most-epochs"),
         .most_rounds = (uint64_t)fplt_settings_integer(settings, "most-rounds"),
         .predict = predict,
         .context = &view};
     fplt_privacy_mechanism best;
     double predicted;
-    fplt_status status =
-        fplt_privacy_calibrate_search(mechanism, threat, budget, &search, &best, &predicted, error);
+    fplt_status status = fplt__privacy_calibrate_search(mechanism, threat, budget, &search, &best,
+                                                        &predicted, error);
     return status ? status
                   : add_calibrated(table, "epochs and rounds", &best, budget, threat, predicted,
                                    error);
@@ -373,7 +379,7 @@ static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
         least = fmin(least, records);
     fplt_status status = privacy_mechanism(settings, (uint64_t)least, &mechanism, error);
     if (!status)
-        status = fplt_table_create(columns, 7, &table, error);
+        status = fplt__table_create(columns, 7, &table, error);
     if (status)
         return status;
     if (by_noise)
@@ -401,11 +407,11 @@ static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
     {                                                                                  \
         "agents", "lattice=yes;proximal=yes;step-wise=no", NULL                        \
     }
-static const fplt_setting_need epsilon_needs[] = {
+static const fplt__setting_need epsilon_needs[] = {
     NEEDS_OF_MECHANISM,
     {NULL, NULL, NULL},
 };
-static const fplt_setting_need curve_needs[] = {
+static const fplt__setting_need curve_needs[] = {
     NEEDS_OF_MECHANISM,
     {"proximal", CURVED, NULL}, /* epsilon says why there is no bound for a final model */
     {NULL, NULL, NULL},
@@ -420,7 +426,7 @@ static fplt_status declare_epsilon(const cli_call *cli, fplt_settings *settings,
 
 /* Prop. 4 asks for lmin and gamma alone; what predicts the error of the best asks for the problem. */
 #define PROVED ",best=yes;threat!=paper,best=yes"
-static const fplt_setting_need calibrate_needs[] = {
+static const fplt__setting_need calibrate_needs[] = {
     {"rounds", "!tau", NULL},
     {"lmin", CURVED ",threat=paper,best=yes", NULL},
     {"lmax", CURVED ",best=yes;gamma=auto,threat!=paper,best=yes", NULL},

@@ -4,12 +4,14 @@
 
 #include "cli.h"
 #include "fedplt/promise.h"
+#include "base/settings.h"
+#include "report/report.h"
 
 fplt_status privacy_declare_audit(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 fplt_status privacy_audit(cli_call *cli, fplt_error *error);
 fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *settings,
                                      fplt_error *error);
-extern const fplt_setting_need privacy_audit_needs[], privacy_tradeoff_needs[];
+extern const fplt__setting_need privacy_audit_needs[], privacy_tradeoff_needs[];
 fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error);
 fplt_status privacy_declare_verify(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 fplt_status privacy_verify(cli_call *cli, fplt_error *error);
@@ -28,6 +30,6 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
 double privacy_listed(const fplt_settings *settings, const char *name, size_t index);
 
 /* Draws unless the picture cannot be drawn here, which is said. */
-fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *error);
+fplt_status privacy_draw(const fplt__plot *plot, const char *path, fplt_error *error);
 
 #endif

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "privacy.h"
+#include "report/report.h"
 
 enum { POINTS = 60, CURVES = 4 };
 
@@ -62,7 +63,7 @@ static fplt_status draw(const fplt_settings *settings, const fplt_privacy_mechan
                         const struct axis *axis, fplt_table *out, fplt_error *error)
 {
     static double x[POINTS], y[CURVES][POINTS];
-    fplt_series series[CURVES];
+    fplt__series series[CURVES];
     char path[4096], title[128];
     double delta = fplt_settings_real(settings, "delta");
     double low = axis->from > 0 ? axis->from * own->noise_tau : 1;
@@ -74,27 +75,27 @@ static fplt_status draw(const fplt_settings *settings, const fplt_privacy_mechan
         x[i] = axis->from > 0 ? x[i] : round(x[i]);
         move(&mechanism, axis, x[i]);
         if (i % 10 == 9 || i == 0) {
-            fplt_table_text(out, axis->name);
-            fplt_table_number(out, x[i], 5);
+            fplt__table_text(out, axis->name);
+            fplt__table_number(out, x[i], 5);
         }
         for (size_t k = 0; k < CURVES; k++) {
             y[k][i] = epsilon_of(mechanism, &curves[k], delta);
             if (i % 10 == 9 || i == 0)
-                fplt_table_number(out, y[k][i], 4);
+                fplt__table_number(out, y[k][i], 4);
         }
     }
     for (size_t k = 0; k < CURVES; k++)
-        series[k] = (fplt_series){curves[k].name, x, y[k], POINTS};
+        series[k] = (fplt__series){curves[k].name, x, y[k], POINTS};
     snprintf(title, sizeof title, "epsilon at delta = %g", delta);
     snprintf(path, sizeof path, "%s/curve-%s.%s", fplt_settings_text(settings, "out"), axis->name,
              fplt_settings_text(settings, "form"));
-    fplt_plot plot = {.title = title,
-                      .x_label = axis->label,
-                      .y_label = "epsilon",
-                      .log_x = 1,
-                      .log_y = 1,
-                      .series = series,
-                      .count = CURVES};
+    fplt__plot plot = {.title = title,
+                       .x_label = axis->label,
+                       .y_label = "epsilon",
+                       .log_x = 1,
+                       .log_y = 1,
+                       .series = series,
+                       .count = CURVES};
     return privacy_draw(&plot, path, error);
 }
 
@@ -110,7 +111,7 @@ fplt_status privacy_curve(cli_call *cli, fplt_error *error)
     if (!status && !fplt_settings_given(settings, "tau"))
         mechanism.noise_tau = 0.1;
     if (!status)
-        status = fplt_table_create(columns, 6, &out, error);
+        status = fplt__table_create(columns, 6, &out, error);
     if (status)
         return status;
     cli->running = 1;

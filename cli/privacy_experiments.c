@@ -6,6 +6,9 @@
 #include "fedplt/tradeoff.h"
 #include "privacy.h"
 #include "progress.h"
+#include "base/settings.h"
+#include "promise/promise.h"
+#include "report/report.h"
 
 static const fplt_setting audit_table[] = {
     {"runs", FPLT_INTEGER, 0, "2000", 100, 1e9, NULL, "trainings on each of the two data sets", 0,
@@ -40,9 +43,9 @@ static const fplt_setting tradeoff_table[] = {
 };
 
 #define ALL_ROUNDS "private trainings take all their rounds"
-const fplt_setting_need privacy_audit_needs[] = {
+const fplt__setting_need privacy_audit_needs[] = {
     {"privacy.noise", NULL, "secure-noise says which is audited"},
-    {"privacy.diagnose", NULL, "its trainings are looked at all the same"},
+    {"privacy.diagnose", NULL, "its trainings are always inspected"},
     {"relative", NULL, ALL_ROUNDS},
     {"criterion-at", NULL, ALL_ROUNDS},
     {"t-gradient", "epochs=auto", NULL},
@@ -52,7 +55,7 @@ const fplt_setting_need privacy_audit_needs[] = {
 
 #define UNSTOPPED ALL_ROUNDS ", and the one without noise goes as far as it can"
 
-const fplt_setting_need privacy_tradeoff_needs[] = {
+const fplt__setting_need privacy_tradeoff_needs[] = {
     {"privacy.epsilon", NULL, "epsilons says which are tried"},
     {"privacy.noise", NULL, "its trainings are experiments, with noise from the seed"},
     {"privacy.diagnose", NULL, "its trainings are experiments, and measured"},
@@ -69,7 +72,7 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, const f
     fplt_status status =
         fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
     if (!status)
-        status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
+        status = fplt_settings_add(settings, "privacy", fplt__promise_table, error);
     return status ? status : fplt_settings_add(settings, "experiment", own, error);
 }
 
@@ -135,7 +138,7 @@ static fplt_status draw_audit(const fplt_audit_result *result, double confidence
                               fplt_error *error)
 {
     double *points;
-    fplt_series series[FPLT_AUDIT_TESTS + 1];
+    fplt__series series[FPLT_AUDIT_TESTS + 1];
     const fplt_audit_test *strongest = NULL; /* four bands would hide each other */
     size_t count = 0;
     char title[128];
@@ -156,9 +159,9 @@ static fplt_status draw_audit(const fplt_audit_result *result, double confidence
             trace(test, x, y);
         else
             trace_claim(result->test[0].claimed, x, y);
-        fplt_series *own = &series[count++];
-        *own = (fplt_series){test ? test->name : "claimed for all messages", x, y, ROC_POINTS,
-                             .band = 1};
+        fplt__series *own = &series[count++];
+        *own = (fplt__series){test ? test->name : "claimed for all messages", x, y, ROC_POINTS,
+                              .band = 1};
         if (!test || test != strongest)
             continue;
         trace_band(test, confidence, x, y, y + ROC_POINTS, y + 2 * ROC_POINTS);
@@ -168,12 +171,12 @@ static fplt_status draw_audit(const fplt_audit_result *result, double confidence
     snprintf(title, sizeof title,
              "How well the two data sets are told apart (band: %s, confidence %g)",
              strongest ? strongest->name : "none", confidence);
-    fplt_plot plot = {.title = title,
-                      .diagonal = "by chance",
-                      .x_label = "false positives",
-                      .y_label = "true positives",
-                      .series = series,
-                      .count = count};
+    fplt__plot plot = {.title = title,
+                       .diagonal = "by chance",
+                       .x_label = "false positives",
+                       .y_label = "true positives",
+                       .series = series,
+                       .count = count};
     status = privacy_draw(&plot, path, error);
     free(points);
     return status;
@@ -184,20 +187,20 @@ static fplt_status list_checks(const fplt_audit_result *result, fplt_table **tab
 {
     static const char *const columns[] = {
         "check", "tests", "found", "worst", "doubt", "would have refuted", "verdict"};
-    fplt_status status = fplt_table_create(columns, 7, table, error);
+    fplt_status status = fplt__table_create(columns, 7, table, error);
     for (size_t i = 0; !status && i < FPLT_AUDIT_CHECKS; i++) {
         const fplt_audit_check *check = &result->check[i];
         int left_out = check->verdict == FPLT_AUDIT_LEFT_OUT;
-        fplt_table_text(*table, check->name);
-        fplt_table_whole(*table, (long long)check->tests);
-        fplt_table_number(*table, left_out ? NAN : check->found, 4);
+        fplt__table_text(*table, check->name);
+        fplt__table_whole(*table, (long long)check->tests);
+        fplt__table_number(*table, left_out ? NAN : check->found, 4);
         if (check->where[0])
-            fplt_table_text(*table, check->where);
+            fplt__table_text(*table, check->where);
         else
-            fplt_table_number(*table, NAN, 1);
-        fplt_table_number(*table, left_out ? NAN : check->doubt, 2);
-        fplt_table_text(*table, check->refutes);
-        fplt_table_text(*table, fplt_audit_verdict_name(check->verdict));
+            fplt__table_number(*table, NAN, 1);
+        fplt__table_number(*table, left_out ? NAN : check->doubt, 2);
+        fplt__table_text(*table, check->refutes);
+        fplt__table_text(*table, fplt_audit_verdict_name(check->verdict));
     }
     return status;
 }
@@ -213,17 +216,17 @@ static fplt_status list_attacks(const fplt_audit_result *result, fplt_table **ta
                                           "mu at least",
                                           "would have refuted noise below",
                                           "verdict"};
-    fplt_status status = fplt_table_create(columns, 8, table, error);
+    fplt_status status = fplt__table_create(columns, 8, table, error);
     for (size_t i = 0; !status && i < FPLT_AUDIT_TESTS; i++) {
         const fplt_audit_test *test = &result->test[i];
-        fplt_table_text(*table, test->name);
-        fplt_table_text(*table, test->sees);
-        fplt_table_number(*table, test->claimed, 4);
-        fplt_table_number(*table, test->any_record, 4);
-        fplt_table_number(*table, test->left_out ? NAN : test->estimate, 4);
-        fplt_table_number(*table, test->left_out ? NAN : test->bound, 4);
-        fplt_table_number(*table, test->left_out ? NAN : test->power, 2);
-        fplt_table_text(*table, fplt_audit_verdict_name(test->verdict));
+        fplt__table_text(*table, test->name);
+        fplt__table_text(*table, test->sees);
+        fplt__table_number(*table, test->claimed, 4);
+        fplt__table_number(*table, test->any_record, 4);
+        fplt__table_number(*table, test->left_out ? NAN : test->estimate, 4);
+        fplt__table_number(*table, test->left_out ? NAN : test->bound, 4);
+        fplt__table_number(*table, test->left_out ? NAN : test->power, 2);
+        fplt__table_text(*table, fplt_audit_verdict_name(test->verdict));
     }
     return status;
 }
@@ -320,7 +323,7 @@ static fplt_audit_settings audit_settings(const fplt_settings *settings)
 
 static fplt_status ask_for_promise(const fplt_settings *settings, fplt_error *error)
 {
-    if (fplt_promise_wanted(settings))
+    if (fplt__promise_wanted(settings))
         return FPLT_OK;
     return fplt_error_set(error, FPLT_BAD_VALUE,
                           "there is no promise to audit: give privacy.epsilon");
@@ -337,7 +340,7 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
     fplt_promise *plan = NULL;
     fplt_audit_result result;
     fplt_status status;
-    if (picture && (status = fplt_plot_check(picture, error)))
+    if (picture && (status = fplt__plot_check(picture, error)))
         return status;
     if (!(status = ask_for_promise(settings, error)) &&
         !(status = fplt_promise_prepare(settings, &source, error)) &&
@@ -374,7 +377,7 @@ fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *setting
     fplt_status status = declare(cli, settings, tradeoff_table, error);
     /* epsilons stand for it, so that what goes with a promise may be given */
     return status ? status
-                  : fplt_settings_prefer(settings, "privacy.epsilon", "1", "epsilons", error);
+                  : fplt__settings_prefer(settings, "privacy.epsilon", "1", "epsilons", error);
 }
 
 static const fplt_tradeoff_point *point_at(const fplt_tradeoff_result *result, size_t index)
@@ -410,19 +413,19 @@ static fplt_status print_tradeoff(const fplt_tradeoff_result *result, fplt_error
                                    "tau",     result->classifies ? "accuracy" : "objective",
                                    "+-",      "worst"};
     fplt_table *table;
-    fplt_status status = fplt_table_create(columns, 8, &table, error);
+    fplt_status status = fplt__table_create(columns, 8, &table, error);
     if (status)
         return status;
     for (size_t i = 0; i < 2 * result->count; i++) {
         const fplt_tradeoff_point *point = point_at(result, i);
-        fplt_table_number(table, point->epsilon, 4);
-        fplt_table_text(table, i % 2 ? "one epoch" : "local");
-        fplt_table_whole(table, point->epochs);
-        fplt_table_whole(table, (long long)point->rounds);
-        fplt_table_number(table, point->noise_tau, 4);
-        fplt_table_number(table, point->quality, 4);
-        fplt_table_number(table, point->deviation, 2);
-        fplt_table_number(table, point->worst, 4);
+        fplt__table_number(table, point->epsilon, 4);
+        fplt__table_text(table, i % 2 ? "one epoch" : "local");
+        fplt__table_whole(table, point->epochs);
+        fplt__table_whole(table, (long long)point->rounds);
+        fplt__table_number(table, point->noise_tau, 4);
+        fplt__table_number(table, point->quality, 4);
+        fplt__table_number(table, point->deviation, 2);
+        fplt__table_number(table, point->worst, 4);
     }
     printf("on the training data, with simulated noise: an experiment, not private; without "
            "noise %.4g\n\n",
@@ -440,7 +443,7 @@ static fplt_status draw_tradeoff(const fplt_tradeoff_result *result, const char 
     fplt_status status = cli_alloc(&points, 8 * count, sizeof *points, "points", error);
     if (status)
         return status;
-    fplt_series series[2] = {{.name = "local training"}, {.name = "one epoch a round"}};
+    fplt__series series[2] = {{.name = "local training"}, {.name = "one epoch a round"}};
     for (size_t s = 0; s < 2; s++) {
         const fplt_tradeoff_point *from = s ? result->single : result->local;
         double *x = points + 4 * count * s, *y = x + count, *low = y + count, *high = low + count;
@@ -456,14 +459,14 @@ static fplt_status draw_tradeoff(const fplt_tradeoff_result *result, const char 
         series[s].low = low;
         series[s].high = high;
     }
-    fplt_plot plot = {.title = "What privacy costs (bars: the deviation over the repeats)",
-                      .x_label = "epsilon",
-                      .y_label = result->classifies ? "training accuracy" : "objective",
-                      .log_x = 1,
-                      .target = result->without_noise,
-                      .target_label = "without noise",
-                      .series = series,
-                      .count = 2};
+    fplt__plot plot = {.title = "What privacy costs (bars: the deviation over the repeats)",
+                       .x_label = "epsilon",
+                       .y_label = result->classifies ? "training accuracy" : "objective",
+                       .log_x = 1,
+                       .target = result->without_noise,
+                       .target_label = "without noise",
+                       .series = series,
+                       .count = 2};
     status = privacy_draw(&plot, path, error);
     free(points);
     return status;
@@ -484,7 +487,7 @@ fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error)
     for (double epsilon;
          wanted.count < 64 && !isnan(epsilon = privacy_listed(settings, "epsilons", wanted.count));)
         epsilons[wanted.count++] = epsilon;
-    fplt_status status = picture ? fplt_plot_check(picture, error) : FPLT_OK;
+    fplt_status status = picture ? fplt__plot_check(picture, error) : FPLT_OK;
     if (status)
         return status;
     cli_end_on_signals(NULL);

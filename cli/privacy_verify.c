@@ -4,9 +4,13 @@
 #include <unistd.h>
 
 #include "fedplt/certificate.h"
-#include "fedplt/file.h"
+#include "base/file.h"
 #include "fedplt/ledger.h"
 #include "privacy.h"
+#include "privacy/privacy.h"
+#include "promise/ledger.h"
+#include "base/text.h"
+#include "report/report.h"
 
 static const size_t largest_file = (size_t)1 << 30;
 
@@ -26,6 +30,11 @@ static const fplt_setting ledger_table[] = {
      "the adversary that charges are listed against", 0, 0},
     {"declare", FPLT_CHOICE, 0, NULL, 0, 0, "transcript|broadcast|secagg|final-y|final-x",
      "charges of an older version do not say what their adversary sees: it was this one", 0, 0},
+    {"merge", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "accounts whose records are those of `into`, as older versions had several for one file", 0, 0,
+     .needs = "into"},
+    {"into", FPLT_TEXT, 0, NULL, 0, 0, NULL, "account that is charged for all of them from now on",
+     0, 0, .needs = "merge"},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -40,9 +49,10 @@ struct findings {
 static void keep_finding(void *context, int holds, const char *sentence)
 {
     struct findings *findings = context;
-    cli_text_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
-    json_array_append_new(findings->list,
-                          json_pack("{s:b, s:s}", "holds", holds, "finding", sentence));
+    static const char *const words[] = {"FAIL", "ok  ", "note"};
+    cli_text_format(&findings->text, "  %s  %s\n", words[holds], sentence);
+    json_array_append_new(findings->list, json_pack("{s:b, s:b, s:s}", "holds", holds != 0,
+                                                    "notice", holds == 2, "finding", sentence));
 }
 
 static fplt_status print_findings(cli_call *cli, struct findings *findings,
@@ -89,7 +99,8 @@ static fplt_status verify(cli_call *cli, const char *text, size_t length,
                        : find_sibling(cli->arguments[0], sibling, sizeof sibling) ? sibling
                                                                                   : NULL;
     if (look->model_path)
-        status = fplt_file_read(look->model_path, largest_file, &model, &look->model_length, error);
+        status =
+            fplt__file_read(look->model_path, largest_file, &model, &look->model_length, error);
     look->model = model;
     if (!status && trust && !(status = fplt_key_read(trust, &key, error))) {
         look->trusted = &key;
@@ -108,7 +119,7 @@ fplt_status privacy_verify(cli_call *cli, fplt_error *error)
     fplt_certificate_summary summary;
     char *text;
     size_t length;
-    fplt_status status = fplt_file_read(cli->arguments[0], largest_file, &text, &length, error);
+    fplt_status status = fplt__file_read(cli->arguments[0], largest_file, &text, &length, error);
     if (!status) {
         status = verify(cli, text, length, &look, &summary, error);
         fplt_free(text);
@@ -157,10 +168,10 @@ static void add_account(struct listing *listing, const char *account)
     listing->status = fplt_ledger_sum(listing->ledger, account, &total, listing->error);
     if (listing->status)
         return;
-    fplt_table_text(listing->totals, account);
-    fplt_table_whole(listing->totals, (long long)total.runs);
+    fplt__table_text(listing->totals, account);
+    fplt__table_whole(listing->totals, (long long)total.runs);
     for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
-        fplt_table_number(listing->totals, epsilon_of(total.spent.against[k], listing->delta), 5);
+        fplt__table_number(listing->totals, epsilon_of(total.spent.against[k], listing->delta), 5);
 }
 
 /* Of one run, and of all up to it. */
@@ -176,16 +187,16 @@ static int add_entry(void *context, const fplt_ledger_entry *entry)
         snprintf(run + 2 * i, 3, "%02x", entry->run[i]);
     snprintf(unit, sizeof unit, entry->group > 1 ? "%s of %llu" : "%s", entry->unit,
              (unsigned long long)entry->group);
-    fplt_table_text(listing->charges, entry->account);
-    fplt_table_text(listing->charges, run);
-    fplt_table_text(listing->charges, entry->time);
-    fplt_table_whole(listing->charges, (long long)entry->rounds);
-    fplt_table_text(listing->charges, unit);
-    fplt_table_text(listing->charges, entry->threat ? entry->threat->name : "not declared");
-    fplt_table_text(listing->charges, entry->mechanism);
-    fplt_table_number(listing->charges, isfinite(rate) ? rate : NAN, 6);
-    fplt_table_number(listing->charges, epsilon_of(rate, listing->delta), 5);
-    fplt_table_number(listing->charges, epsilon_of(listing->spent, listing->delta), 5);
+    fplt__table_text(listing->charges, entry->account);
+    fplt__table_text(listing->charges, run);
+    fplt__table_text(listing->charges, entry->time);
+    fplt__table_whole(listing->charges, (long long)entry->rounds);
+    fplt__table_text(listing->charges, unit);
+    fplt__table_text(listing->charges, entry->threat ? entry->threat->name : "not declared");
+    fplt__table_text(listing->charges, entry->mechanism);
+    fplt__table_number(listing->charges, isfinite(rate) ? rate : NAN, 6);
+    fplt__table_number(listing->charges, epsilon_of(rate, listing->delta), 5);
+    fplt__table_number(listing->charges, epsilon_of(listing->spent, listing->delta), 5);
     return listing->status != FPLT_OK;
 }
 
@@ -211,10 +222,24 @@ static fplt_status declare_charges(const fplt_settings *settings, fplt_ledger *l
     const char *name = fplt_settings_text(settings, "declare");
     const fplt_threat *threat;
     uint64_t runs;
-    fplt_status status = name ? fplt_privacy_threat_find(name, &threat, error) : FPLT_OK;
-    if (!status && name && !(status = fplt_ledger_declare(ledger, threat, &runs, error)) && !runs)
+    fplt_status status = name ? fplt__privacy_threat_find(name, &threat, error) : FPLT_OK;
+    if (!status && name && !(status = fplt__ledger_declare(ledger, threat, &runs, error)) && !runs)
         cli_warn("there was nothing to declare: the ledger knows what the adversary of each charge "
                  "sees");
+    return status;
+}
+
+static fplt_status merge_accounts(const fplt_settings *settings, fplt_ledger *ledger,
+                                  fplt_error *error)
+{
+    const char *list = fplt_settings_text(settings, "merge"),
+               *into = fplt_settings_text(settings, "into");
+    char item[FPLT_ACCOUNT];
+    fplt_status status = FPLT_OK;
+    while (!status && list && *list) {
+        list = fplt__list_next(list, item, sizeof item);
+        status = fplt__ledger_merge(ledger, item, into, error);
+    }
     return status;
 }
 
@@ -234,8 +259,9 @@ fplt_status privacy_show_ledger(const fplt_settings *settings, const char *path,
     if (status)
         return status;
     if (!(status = declare_charges(settings, listing.ledger, error)) &&
-        !(status = fplt_table_create(columns, 10, &listing.charges, error)) &&
-        !(status = fplt_table_create(totals, 2 + FPLT_ADVERSARIES, &listing.totals, error)) &&
+        !(status = merge_accounts(settings, listing.ledger, error)) &&
+        !(status = fplt__table_create(columns, 10, &listing.charges, error)) &&
+        !(status = fplt__table_create(totals, 2 + FPLT_ADVERSARIES, &listing.totals, error)) &&
         !(status = fplt_ledger_visit(listing.ledger, NULL, add_entry, &listing, error)) &&
         !(status = listing.status))
         status = print_listing(&listing, threat, fplt_settings_switch(settings, "json"), error);

@@ -1,5 +1,6 @@
 /* The line that shows how far a long experiment is. */
 #include "progress.h"
+#include "base/settings.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,8 +28,8 @@ void cli_progress_begin(cli_progress *progress, int quiet)
         progress->width = size.ws_col;
 }
 
-/* Whoever waits that long wonders. */
-static const double patience = 2, between = 0.1;
+/* Seconds after which a user expects to see progress. */
+static const double silent_seconds = 2, between = 0.1;
 
 static void draw(cli_progress *progress, const char *what, size_t done, size_t total,
                  double seconds)
@@ -53,7 +54,7 @@ static void draw(cli_progress *progress, const char *what, size_t done, size_t t
 static void show(cli_progress *progress, const char *what, size_t done, size_t total)
 {
     double time = now();
-    if (progress->width && done && done <= total && time - progress->begun > patience &&
+    if (progress->width && done && done <= total && time - progress->begun > silent_seconds &&
         time - progress->drawn > between) {
         progress->drawn = time;
         draw(progress, what, done, total, time - progress->begun);
@@ -71,7 +72,8 @@ void cli_progress_reading(void *call, const char *file, size_t done, size_t size
     static cli_progress progress;
     const cli_call *cli = call;
     if (!done)
-        cli_progress_begin(&progress, cli->settings && fplt_settings_find(cli->settings, "quiet") &&
+        cli_progress_begin(&progress, cli->settings &&
+                                          fplt__settings_find(cli->settings, "quiet") &&
                                           fplt_settings_switch(cli->settings, "quiet"));
     show(&progress, file, done, size);
     if (done == size)

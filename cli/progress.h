@@ -14,7 +14,7 @@ typedef struct cli_progress {
 void cli_progress_begin(cli_progress *progress, int quiet);
 /* A watch of an experiment: draws after two seconds, and asks to stop where someone interrupted. */
 int cli_progress_watch(void *progress, size_t done, size_t total);
-/* Shows how far the reading of a large file is (fplt_read_watch), unless the call it is told of is quiet. */
+/* Shows how far the reading of a large file is (fplt__read_watch), unless that call is quiet. */
 void cli_progress_reading(void *call, const char *file, size_t done, size_t size);
 /* Erases the line and returns the seconds since the beginning. */
 double cli_progress_end(cli_progress *progress);

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "cli.h"
-#include "fedplt/module.h"
+#include "base/module.h"
 #include "modules.h"
+#include "fedplt/ranks.h"
 
 static const fplt_ranks_module *module;
 
@@ -39,7 +40,7 @@ static fplt_status start(cli_call *cli, fplt_error *error)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "engine is mpi, but this fedplt was built without MPI: install "
                               "libopenmpi-dev and build it again");
-    module = fplt_module_load("mpi", FPLT_RANKS_MODULE, error);
+    module = fplt__module_load("mpi", FPLT_RANKS_MODULE, 1, error);
     if (!module)
         return FPLT_UNSUPPORTED;
     if (module->size != sizeof *module)

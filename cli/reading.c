@@ -1,9 +1,12 @@
 /* How to read data for an existing model: only what the model does not know itself. */
+#include <math.h>
 #include <string.h>
 
 #include "cli.h"
 #include "fedplt/inference.h"
+#include "fedplt/read.h"
 #include "fedplt/schema.h"
+#include "base/settings.h"
 
 const fplt_setting cli_reading_table[] = {
     {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy|fplt",
@@ -30,6 +33,10 @@ const fplt_setting cli_reading_table[] = {
      "a level of a category that the model does not know: refuse the file, take it as the "
      "reference level, or as a missing value",
      0, 0},
+    {"site-intercept", FPLT_REAL, 0, NULL, -HUGE_VAL, HUGE_VAL, NULL,
+     "intercept, on the scale of `summary`, of sites that were not in the training (models with "
+     "site effects)",
+     0, 0},
     {"id", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "column that names the rows (CSV), or none; by default as in training", 0, 0},
     {"row-weight", FPLT_TEXT, 0, NULL, 0, 0, NULL,
@@ -47,11 +54,48 @@ const fplt_setting cli_labelled_table[] = {
     FPLT_SETTINGS_END,
 };
 
+const fplt_setting cli_file_table[] = {
+    {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "YAML file that declares types, bounds and levels of the columns", 0, 0},
+    {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column with the site of each row; default: `site` if the file has it, otherwise each file is "
+     "a site; none: no column",
+     0, 0},
+    {"separator", FPLT_CHOICE, 0, "auto", 0, 0, "auto|comma|tab|semicolon|bar",
+     "field separator; auto: the first of these that occurs in the first line", 0, 0},
+    {"decimal", FPLT_CHOICE, 0, "point", 0, 0, "point|comma", "decimal sign of the numbers", 0, 0},
+    {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
+     "the first line names the columns; no: they are called 1, 2, ...", 0, 0},
+    {"missing-codes", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "further values that stand for a missing one, such as -9 or .", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+fplt_read_settings cli_file_reading(const cli_call *cli)
+{
+    fplt_read_settings read = fplt_read_defaults();
+    read.site = fplt_settings_text(cli->settings, "site");
+    read.separator = fplt_settings_text(cli->settings, "separator");
+    read.decimal = fplt_settings_text(cli->settings, "decimal");
+    read.no_header = !fplt_settings_switch(cli->settings, "header");
+    read.missing_codes = fplt_settings_text(cli->settings, "missing-codes");
+    return read;
+}
+
+fplt_status cli_declare_labelled(fplt_settings *settings, const fplt_setting *output,
+                                 fplt_error *error)
+{
+    fplt_status status = fplt_settings_add(settings, "output", output, error);
+    if (!status)
+        status = fplt_settings_add(settings, "data", cli_reading_table, error);
+    return status ? status : fplt_settings_add(settings, "data", cli_labelled_table, error);
+}
+
 static fplt_read_settings reading(const fplt_settings *settings)
 {
     fplt_read_settings read = fplt_read_defaults();
     read.format = fplt_settings_text(settings, "format");
-    if (fplt_settings_find(settings, "label")) {
+    if (fplt__settings_find(settings, "label")) {
         read.label = fplt_settings_text(settings, "label");
         read.site = fplt_settings_text(settings, "site");
         read.labels = fplt_settings_text(settings, "labels");
@@ -62,6 +106,9 @@ static fplt_read_settings reading(const fplt_settings *settings)
     read.decimal = fplt_settings_text(settings, "decimal");
     read.missing_codes = fplt_settings_text(settings, "missing-codes");
     read.unknown_level = fplt_settings_text(settings, "unknown-level");
+    read.site_intercept = fplt_settings_given(settings, "site-intercept")
+                              ? fplt_settings_text(settings, "site-intercept")
+                              : NULL;
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = strcmp(fplt_settings_text(settings, "missing"), "drop") == 0;
     return read;
@@ -76,24 +123,33 @@ fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error)
                 return fplt_error_set(error, FPLT_BAD_VALUE,
                                       "%s: %s has no effect without data: give their files behind "
                                       "%s, or leave it out",
-                                      fplt_settings_origin(cli->settings, row->name), row->name,
+                                      fplt__settings_origin(cli->settings, row->name), row->name,
                                       cli->arguments[0]);
     return FPLT_OK;
+}
+
+fplt_status cli_model_reading(const cli_call *cli, int labelled, fplt_read_settings *read,
+                              fplt_schema **schema, fplt_error *error)
+{
+    const char *path = fplt_settings_text(cli->settings, "schema");
+    *schema = NULL;
+    *read = reading(cli->settings);
+    fplt_status status = path ? fplt_schema_read(path, schema, error) : FPLT_OK;
+    read->schema = *schema;
+    if (!labelled) /* rows are answered in the order of the files: a site must not regroup them */
+        read->site = "none";
+    return status;
 }
 
 fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int labelled,
                            fplt_dataset **dataset, fplt_error *error)
 {
-    fplt_read_settings read = reading(cli->settings);
-    const char *path = fplt_settings_text(cli->settings, "schema");
-    fplt_schema *schema = NULL;
-    fplt_status status = path ? fplt_schema_read(path, &schema, error) : FPLT_OK;
+    fplt_read_settings read;
+    fplt_schema *schema;
     *dataset = NULL;
+    fplt_status status = cli_model_reading(cli, labelled, &read, &schema, error);
     if (status)
         return status;
-    read.schema = schema;
-    if (!labelled) /* rows are answered in the order of the files: a site must not regroup them */
-        read.site = "none";
     status = fplt_model_dataset(model, cli->arguments + 1, cli->argument_count - 1, &read, labelled,
                                 dataset, error);
     fplt_schema_destroy(schema);

@@ -6,7 +6,12 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "fedplt/inference.h"
 #include "fedplt/page.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "report/model_access.h"
+#include "report/report.h"
 
 enum { LONGEST_PATH = 4096, LARGEST_EVALUATION = 1 << 30 };
 
@@ -22,16 +27,14 @@ static const fplt_setting table[] = {
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     (void)cli;
-    fplt_status status = fplt_settings_add(settings, "output", table, error);
-    if (!status)
-        status = fplt_settings_add(settings, "data", cli_reading_table, error);
-    return status ? status : fplt_settings_add(settings, "data", cli_labelled_table, error);
+    return cli_declare_labelled(settings, table, error);
 }
 
 /* What a page is made of. */
 struct material {
     char folder[LONGEST_PATH]; /* of the model */
     fplt_model *model;         /* the rest is owned too */
+    fplt_model *refitted;      /* without the penalty; NULL: there is none, or no data */
     fplt_history *history;
     char *evaluation;
     char rows[LONGEST_PATH]; /* which rows were evaluated */
@@ -40,7 +43,8 @@ struct material {
 static void clear(struct material *material)
 {
     fplt_model_destroy(material->model);
-    fplt_history_destroy(material->history);
+    fplt_model_destroy(material->refitted);
+    fplt__history_destroy(material->history);
     fplt_free(material->evaluation);
 }
 
@@ -69,10 +73,10 @@ static fplt_status find_model(const char *given, struct material *material, fplt
 static fplt_status recall_history(struct material *material, fplt_error *error)
 {
     char path[LONGEST_PATH];
-    if (fplt_model_is_private(material->model) || !beside(material, "convergence.csv", path))
+    if (fplt__model_is_private(material->model) || !beside(material, "convergence.csv", path))
         return FPLT_OK;
-    fplt_status status = fplt_history_create(&material->history, error);
-    return status ? status : fplt_history_read(material->history, path, UINT64_MAX, 1, error);
+    fplt_status status = fplt__history_create(&material->history, error);
+    return status ? status : fplt__history_read(material->history, path, UINT64_MAX, 1, error);
 }
 
 /* What `train --holdout` found. */
@@ -80,10 +84,10 @@ static fplt_status recall_evaluation(struct material *material, fplt_error *erro
 {
     char path[LONGEST_PATH];
     size_t length;
-    if (fplt_model_is_private(material->model) || !beside(material, "held_out.json", path))
+    if (fplt__model_is_private(material->model) || !beside(material, "held_out.json", path))
         return FPLT_OK;
     snprintf(material->rows, sizeof material->rows, "rows that were held out and not trained on");
-    return fplt_file_read(path, LARGEST_EVALUATION, &material->evaluation, &length, error);
+    return fplt__file_read(path, LARGEST_EVALUATION, &material->evaluation, &length, error);
 }
 
 static fplt_status assess(const fplt_model *model, const fplt_dataset *dataset, char **text,
@@ -102,10 +106,43 @@ static fplt_status assess(const fplt_model *model, const fplt_dataset *dataset, 
     return status;
 }
 
+/* The name by which a model knows a file that it was trained on; any other file has the name that was given. */
+static const char *trained_name(const char *data, const char *given, char *room)
+{
+    struct stat known, found;
+    if (stat(given, &found) != 0)
+        return given;
+    while (*data) {
+        data = fplt__list_next(data, room, LONGEST_PATH);
+        if (stat(room, &known) == 0 && known.st_dev == found.st_dev && known.st_ino == found.st_ino)
+            return room;
+    }
+    return given;
+}
+
+/* "N rows of FILE, FILE", so that the page can tell training rows. */
+static void name_rows(const cli_call *cli, const fplt_dataset *dataset, struct material *material)
+{
+    const char *text = fplt_model_get_view(material->model)->training;
+    json_t *record = text ? json_loads(text, 0, NULL) : NULL;
+    const char *data =
+        json_string_value(json_object_get(json_object_get(record, "problem"), "data"));
+    size_t used = (size_t)snprintf(material->rows, sizeof material->rows, "%zu rows of",
+                                   fplt_dataset_rows(dataset));
+    for (size_t i = 1; i < cli->argument_count && used < sizeof material->rows; i++) {
+        char room[LONGEST_PATH];
+        used += (size_t)snprintf(material->rows + used, sizeof material->rows - used, "%s %s",
+                                 i > 1 ? "," : "",
+                                 trained_name(data ? data : "", cli->arguments[i], room));
+    }
+    json_decref(record);
+}
+
 static fplt_status evaluate(cli_call *cli, struct material *material, fplt_error *error)
 {
     fplt_dataset *dataset;
-    if (fplt_model_is_private(material->model))
+    fplt_error reason = {FPLT_OK, ""};
+    if (fplt__model_is_private(material->model))
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
             "the model was trained with privacy, and measures on data would stand "
@@ -113,10 +150,13 @@ static fplt_status evaluate(cli_call *cli, struct material *material, fplt_error
     fplt_status status = cli_model_data(cli, material->model, 1, &dataset, error);
     if (status)
         return status;
-    size_t files = cli->argument_count - 1;
-    snprintf(material->rows, sizeof material->rows, "%zu rows of %.4000s%s",
-             fplt_dataset_rows(dataset), cli->arguments[1], files > 1 ? " and further files" : "");
+    name_rows(cli, dataset, material);
     status = assess(material->model, dataset, &material->evaluation, error);
+    if (!status && strcmp(cli_penalty_of(material->model), "one") == 0 &&
+        fplt_model_infer(material->model, dataset, 1, &material->refitted, &reason)) {
+        material->refitted = NULL;
+        cli_warn("the page has no estimates without the penalty: %s", reason.text);
+    }
     fplt_dataset_destroy(dataset);
     return status;
 }
@@ -146,6 +186,7 @@ static fplt_status write_page(cli_call *cli, const struct material *material, fp
     page.history = material->history;
     page.evaluation = material->evaluation;
     page.evaluated_on = material->rows;
+    page.refitted = material->refitted;
     if (!path) {
         beside(material, "report.html", own);
         path = own;
@@ -156,14 +197,14 @@ static fplt_status write_page(cli_call *cli, const struct material *material, fp
     if (status)
         return status;
     cli->running = 1;
-    status = fplt_file_save(path, 0666, html, strlen(html), error);
+    status = fplt__file_save(path, 0666, html, strlen(html), error);
     fplt_free(html);
     if (!status)
         printf("%s\n", path);
     return status;
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_report(cli_call *cli, fplt_error *error)
 {
     struct material material = {.model = NULL};
     fplt_status status = gather(cli, &material, error);
@@ -191,6 +232,6 @@ const cli_command cli_report[] = {
      .least = 1,
      .most = 1000000,
      .declare = declare,
-     .run = run},
+     .run = run_report},
     {.name = NULL},
 };

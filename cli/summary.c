@@ -6,6 +6,8 @@
 
 #include "cli.h"
 #include "fedplt/inference.h"
+#include "fedplt/transform.h"
+#include "base/text.h"
 
 static const fplt_setting table[] = {
     {"refit", FPLT_SWITCH, 0, "no", 0, 0, NULL,
@@ -28,10 +30,7 @@ static const fplt_setting table[] = {
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     (void)cli;
-    fplt_status status = fplt_settings_add(settings, "output", table, error);
-    if (!status)
-        status = fplt_settings_add(settings, "data", cli_reading_table, error);
-    return status ? status : fplt_settings_add(settings, "data", cli_labelled_table, error);
+    return cli_declare_labelled(settings, table, error);
 }
 
 /* The model itself, or the one that data make of it. */
@@ -149,7 +148,7 @@ static void files_of(const cli_call *cli, const fplt_model *model, cli_text *out
         cli_quote(out, cli->arguments[i]);
     }
     while (cli->argument_count < 2 && list && *list) {
-        list = fplt_list_next(list, file, sizeof file);
+        list = fplt__list_next(list, file, sizeof file);
         if (access(file, R_OK)) {
             cli_text_clear(out);
             break;
@@ -219,7 +218,7 @@ static const char *scale_of(const fplt_model *model)
                                                  : "the file's own";
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_summary(cli_call *cli, fplt_error *error)
 {
     fplt_model *model = NULL;
     fplt_status status = fplt_model_read(cli->arguments[0], &model, error);
@@ -244,16 +243,17 @@ const cli_command cli_summary[] = {
          "have t and Student's distribution instead. Odds, rate and hazard ratios are "
          "e^coefficient. With three classes or more, coefficients compare a class with the first "
          "one.\n\n"
-         "A penalty shrinks coefficients, and then there are no tests and no intervals: with the "
-         "data at hand, --refit fits without it. It leaves out columns that are constant or depend "
-         "on others, and names them; a category with all its levels is compared with its first "
-         "one. Models trained with privacy have no errors: their noise is of another kind.",
+         "A penalty shrinks coefficients towards 0, so tests and intervals of a penalised model "
+         "would be invalid and are not printed. Give the data and --refit to fit the model again "
+         "without a penalty. The refit omits and names columns that are constant or depend on "
+         "others, and compares the levels of a category with the first one. Models trained with "
+         "privacy have no standard errors, because these do not cover the privacy noise.",
      .examples = "fedplt summary fedplt-out/model.json\n"
                  "fedplt summary fedplt-out/model.json hospitals.csv --refit --robust\n"
                  "fedplt summary fedplt-out/model.json --csv > table2.csv",
      .least = 1,
      .most = 1000000,
      .declare = declare,
-     .run = run},
+     .run = run_summary},
     {.name = NULL},
 };

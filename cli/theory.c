@@ -7,6 +7,14 @@
 #include "fedplt/theory.h"
 #include "progress.h"
 #include "fedplt/tune.h"
+#include "algorithm/local_step.h"
+#include "base/settings.h"
+#include "job/auto.h"
+#include "job/job.h"
+#include "lab/tuning/gap.h"
+#include "participation/participation.h"
+#include "report/report.h"
+#include "theory/theory.h"
 
 const fplt_setting cli_curvature_table[] = {
     {"lmin", FPLT_REAL, 0, "0.1", 0, HUGE_VAL, NULL,
@@ -34,7 +42,7 @@ static const fplt_setting table[] = {
 #define DRAWN "show-rounds says how many are drawn"
 #define A_RUN CLI_NEEDS_DATA ";picture!=none"
 #define NOISE ",solver=noisy|noisy-accelerated"
-static const fplt_setting_need needs[] = {
+static const fplt__setting_need needs[] = {
     {"@data", CLI_NEEDS_DATA, NULL},
     {"agents", CLI_NEEDS_DATA NOISE ",participation=fixed|round-robin|trace", NULL},
     {"features", CLI_NEEDS_DATA NOISE, NULL},
@@ -98,13 +106,13 @@ static fplt_status read_participation(const fplt_settings *settings, uint32_t ag
                                       fplt_theory_parameters *parameters, fplt_error *error)
 {
     fplt_participation *participation;
-    fplt_status status = fplt_job_participation(settings, agents, &participation, error);
+    fplt_status status = fplt__job_participation(settings, agents, &participation, error);
     if (status)
         return status;
     double least = 1, most = 0;
     for (uint32_t i = 0; i < agents; i++) {
-        least = fmin(least, fplt_participation_rate(participation, i));
-        most = fmax(most, fplt_participation_rate(participation, i));
+        least = fmin(least, fplt__participation_rate(participation, i));
+        most = fmax(most, fplt__participation_rate(participation, i));
     }
     fplt_participation_destroy(participation);
     parameters->participation_least = least;
@@ -159,15 +167,15 @@ static fplt_status read_parameters(const fplt_settings *settings, struct study *
     fplt_curvature_bounds bend = {{problem->strong_convexity, problem->smoothness}, NAN};
     if (study->view)
         bend = study->view->automatic->bend;
-    if ((status = fplt_auto_choose(&bend, &run, (uint32_t)problem->agents,
-                                   (size_t)problem->dimension, &choice, error)))
+    if ((status = fplt__auto_choose(&bend, &run, (uint32_t)problem->agents,
+                                    (size_t)problem->dimension, &choice, error)))
         return status;
     *parameters = fplt_theory_defaults(problem);
     parameters->rho = choice.parameter[0];
     parameters->epochs = choice.epochs;
     fplt_facts facts = {.curvature = bend.everywhere, .epochs = choice.epochs};
     study->step_limit =
-        fplt_algorithm_step(run.algorithm, run.training.solver, &facts, choice.parameter).limit;
+        fplt__algorithm_step(run.algorithm, run.training.solver, &facts, choice.parameter).limit;
     parameters->step = choice.step;
     parameters->accelerated = (run.training.solver->traits & FPLT_ACCELERATED) != 0;
     parameters->noise_tau = run.training.noise_tau;
@@ -191,7 +199,7 @@ static fplt_status read_problem(const fplt_settings *settings, struct study *stu
                                  ? (uint64_t)fplt_settings_integer(settings, "features")
                                  : 5;
     } else {
-        if ((status = fplt_job_create(settings, 0, &study->job, error)))
+        if ((status = fplt__job_create(settings, 0, &study->job, error)))
             return status;
         study->view = fplt_job_get_view(study->job);
         problem->agents = fplt_objective_agents(study->view->objective);
@@ -208,7 +216,7 @@ static fplt_status read_problem(const fplt_settings *settings, struct study *stu
 
 /* A run beside the bound */
 
-static fplt_status follow(struct study *study, const fplt_gap *gap, uint32_t number, double weight,
+static fplt_status follow(struct study *study, const fplt__gap *gap, uint32_t number, double weight,
                           double share, fplt_error *error)
 {
     fplt_run_settings run = study->view->run;
@@ -223,7 +231,7 @@ static fplt_status follow(struct study *study, const fplt_gap *gap, uint32_t num
     if (status)
         return status;
     for (uint64_t k = 0; !status && k <= study->rounds; k++) {
-        study->error[k] += share * fplt_gap_measure(gap, engine, weight);
+        study->error[k] += share * fplt__gap_measure(gap, engine, weight);
         if (k < study->rounds)
             status = fplt_engine_round(engine, error);
         study->stopped |= cli_progress_watch(&study->progress, ++study->done, study->all);
@@ -256,18 +264,18 @@ static fplt_status allocate(struct study *study, fplt_error *error)
 static fplt_status run_beside(const fplt_settings *settings, struct study *study, fplt_error *error)
 {
     uint32_t runs = (uint32_t)fplt_settings_integer(settings, "runs");
-    fplt_gap *gap;
+    fplt__gap *gap;
     study->rounds = (uint64_t)fplt_settings_integer(settings, "show-rounds");
     fplt_status status = allocate(study, error);
-    if (status || (status = fplt_gap_create(study->view->objective, study->view->prox,
-                                            study->parameters.rho, &gap, error)))
+    if (status || (status = fplt__gap_create(study->view->objective, study->view->prox,
+                                             study->parameters.rho, &gap, error)))
         return status;
     study->all = runs * (study->rounds + 1);
     cli_end_on_signals(NULL);
     cli_progress_begin(&study->progress, 0);
     for (uint32_t i = 0; !status && !study->stopped && i < runs; i++)
         status = follow(study, gap, i, study->verdict.weighted.weight, 1.0 / runs, error);
-    fplt_gap_destroy(gap);
+    fplt__gap_destroy(gap);
     cli_progress_end(&study->progress);
     if (!status)
         fill_lines(study);
@@ -279,23 +287,23 @@ static fplt_status draw(const fplt_settings *settings, struct study *study, fplt
     static const char *const kinds[] = {"svg", "png"};
     int full = study->parameters.participation_least == 1;
     size_t count = study->rounds + 1;
-    fplt_series series[3] = {{"error of the run", study->number, study->error, count}};
+    fplt__series series[3] = {{"error of the run", study->number, study->error, count}};
     size_t used = 1;
     if (study->verdict.weighted.holds)
-        series[used++] = (fplt_series){"proved bound", study->number, study->bound, count};
+        series[used++] = (fplt__series){"proved bound", study->number, study->bound, count};
     if (full && study->parameters.noise_tau == 0)
-        series[used++] = (fplt_series){"model of quadratics (no guarantee)", study->number,
-                                       study->model_line, count};
-    fplt_plot plot = {.title = "Fed-PLT: distance to the limit, in the weighted norm",
-                      .x_label = "round",
-                      .y_label = "error",
-                      .log_y = 1,
-                      .series = series,
-                      .count = used};
+        series[used++] = (fplt__series){"model of quadratics (no guarantee)", study->number,
+                                        study->model_line, count};
+    fplt__plot plot = {.title = "Fed-PLT: distance to the limit, in the weighted norm",
+                       .x_label = "round",
+                       .y_label = "error",
+                       .log_y = 1,
+                       .series = series,
+                       .count = used};
     for (size_t i = 0; i < 2; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s.%s", fplt_settings_text(settings, "picture"), kinds[i]);
-        fplt_status status = fplt_plot_write(&plot, path, error);
+        fplt_status status = fplt__plot_write(&plot, path, error);
         if (status == FPLT_UNSUPPORTED) {
             cli_warn("%s", error->text);
             return FPLT_OK;
@@ -328,18 +336,19 @@ static void fill_table(const struct study *study, struct line *lines)
         {"rho", "rho", NAN, q->rho, "penalty"},
         {"gamma", "gamma", NAN, q->step, "local step"},
         {"gamma_limit", "gamma, limit",
-         q->accelerated ? NAN : fplt_theory_step_limit(p, q->rho, FPLT_THEORY_PRINTED),
+         q->accelerated ? NAN : fplt__theory_step_limit(p, q->rho, FPLT_THEORY_PRINTED),
          study->step_limit, "local training needs less"},
         {"gamma_best", "gamma, best", NAN, q->accelerated ? NAN : fplt_theory_best_step(p, q->rho),
          "contracts most in one step"},
         {"epochs", "N_e", NAN, q->epochs, "local epochs"},
-        {"zeta", "zeta", NAN, fplt_theory_splitting_contraction(p, q->rho),
+        {"zeta", "zeta", NAN, fplt__theory_splitting_contraction(p, q->rho),
          "exact splitting, a round"},
-        {"chi", "chi", NAN, q->accelerated ? NAN : fplt_theory_step_contraction(p, q->rho, q->step),
+        {"chi", "chi", NAN,
+         q->accelerated ? NAN : fplt__theory_step_contraction(p, q->rho, q->step),
          "one local step"},
         {"local_contraction", q->accelerated ? "chi(N_e)" : "chi^N_e",
-         fplt_theory_local_contraction(p, q, FPLT_THEORY_PRINTED),
-         fplt_theory_local_contraction(p, q, FPLT_THEORY_CORRECTED), "whole local training"},
+         fplt__theory_local_contraction(p, q, FPLT_THEORY_PRINTED),
+         fplt__theory_local_contraction(p, q, FPLT_THEORY_CORRECTED), "whole local training"},
         {"s_11", "S 11", v->printed.entry[0][0], v->corrected.entry[0][0], "matrix of a round"},
         {"s_12", "S 12", v->printed.entry[0][1], v->corrected.entry[0][1], ""},
         {"s_21", "S 21", v->printed.entry[1][0], v->corrected.entry[1][0], ""},
@@ -352,8 +361,8 @@ static void fill_table(const struct study *study, struct line *lines)
         {"weight", "weight", NAN, v->weighted.weight, "of z in the norm of the bound"},
         {"sigma", "sigma", v->paper.rate, v->weighted.rate,
          "bound of a round with this participation [Prop. 2]"},
-        {"radius", "radius", fplt_theory_bound_radius(&v->paper),
-         fplt_theory_bound_radius(&v->weighted),
+        {"radius", "radius", fplt__theory_bound_radius(&v->paper),
+         fplt__theory_bound_radius(&v->weighted),
          "error that noise leaves in the end [Cor. accuracy]"},
         {"model_rate", "model rate", NAN, study->model.rate,
          "quadratics with these curvatures, all active"},
@@ -367,14 +376,14 @@ static fplt_status print_lines(const struct study *study, fplt_error *error)
     struct line lines[LINES];
     fplt_table *rows;
     fill_table(study, lines);
-    fplt_status status = fplt_table_create(columns, 4, &rows, error);
+    fplt_status status = fplt__table_create(columns, 4, &rows, error);
     if (status)
         return status;
     for (size_t i = 0; i < LINES; i++) {
-        fplt_table_text(rows, lines[i].name);
-        fplt_table_number(rows, lines[i].printed, 6);
-        fplt_table_number(rows, lines[i].corrected, 6);
-        fplt_table_text(rows, lines[i].meaning);
+        fplt__table_text(rows, lines[i].name);
+        fplt__table_number(rows, lines[i].printed, 6);
+        fplt__table_number(rows, lines[i].corrected, 6);
+        fplt__table_text(rows, lines[i].meaning);
     }
     status = cli_print_table(rows, error);
     fplt_table_destroy(rows);
@@ -485,7 +494,7 @@ static fplt_status conclude(cli_call *cli, struct study *study, fplt_error *erro
     return FPLT_OK;
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_theory(cli_call *cli, fplt_error *error)
 {
     struct study study = {.job = NULL};
     fplt_status status;
@@ -522,6 +531,6 @@ const cli_command cli_theory[] = {
      .config = 1,
      .declare = declare,
      .needs = needs,
-     .run = run},
+     .run = run_theory},
     {.name = NULL},
 };

@@ -10,12 +10,18 @@
 
 #include "cli.h"
 #include "train.h"
+#include "base/file.h"
+#include "engine/engine_access.h"
+#include "prox/prox_access.h"
+#include "report/model_access.h"
+#include "report/report.h"
+#include "trainer/trainer.h"
 
 static const fplt_setting output_table[] = {
     {"out", FPLT_TEXT, 0, "fedplt-out", 0, 0, NULL, "folder for the files", 0, 0},
     {"pictures", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
-     "draw convergence.svg and convergence.png; unless it is said, where somebody looks: with out, "
-     "or on a terminal",
+     "draw convergence.svg and convergence.png; if not given, they are drawn with --out or on a "
+     "terminal",
      0, 0, /* with a promise nothing is measured that could be drawn */
      .needs = "!privacy.epsilon,privacy.diagnose=yes,pictures=no;"
               "!privacy.tau,privacy.diagnose=yes,pictures=no"},
@@ -49,7 +55,7 @@ static void draw_progress(struct training *training, const fplt_progress *progre
     char line[256];
     if (!training->shows_progress)
         return;
-    size_t length = fplt_meter_line(&training->meter, progress, now(), line, sizeof line);
+    size_t length = fplt__meter_line(&training->meter, progress, now(), line, sizeof line);
     if (!length)
         return;
     fprintf(stderr, "\r%s\x1b[K", line);
@@ -75,8 +81,8 @@ static void prepare_meter(struct training *training)
     struct winsize size;
     const fplt_run_settings *run = &training->view->run;
     training->shows_progress = isatty(STDERR_FILENO) && !training->quiet;
-    training->meter =
-        (fplt_meter){.rounds = run->rounds, .tolerance = run->tolerance, .relative = run->relative};
+    training->meter = (fplt__meter){
+        .rounds = run->rounds, .tolerance = run->tolerance, .relative = run->relative};
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20)
         training->meter.width = size.ws_col;
 }
@@ -122,8 +128,15 @@ static fplt_status make_folder(const char *path, int *is_new, fplt_error *error)
         problem = ENOTDIR;
     else if (problem == EEXIST)
         problem = access(path, W_OK) ? errno : 0;
-    return problem ? fplt_error_set(error, FPLT_IO, "%s: cannot write into this folder: %s", path,
-                                    strerror(problem))
+    if (problem == ENOTDIR || (problem == ENOENT && *path))
+        return fplt_error_set(error, FPLT_IO, "%s: %s; name a folder that can be made with --out",
+                              path,
+                              problem == ENOTDIR ? "this is a file, or a part of the path is one"
+                                                 : "no folder can be made in this place");
+    return problem ? fplt_error_set(error, FPLT_IO,
+                                    "%s: cannot write into this folder: %s; choose another one "
+                                    "with --out",
+                                    path, strerror(problem))
                    : FPLT_OK;
 }
 
@@ -136,7 +149,7 @@ static void recall(const cli_call *cli, struct training *training)
     if (!resume)
         return;
     snprintf(path, sizeof path, "%s.csv", resume);
-    if (access(path, F_OK) == 0 && fplt_trainer_recall(training->trainer, path, &error))
+    if (access(path, F_OK) == 0 && fplt__trainer_recall(training->trainer, path, &error))
         cli_warn("the convergence before round %llu is not shown: %s",
                  (unsigned long long)fplt_engine_counters(training->engine)->rounds, error.text);
 }
@@ -169,10 +182,10 @@ static fplt_status write_history(const struct training *training, const char *pa
                                  fplt_error *error)
 {
     char *text;
-    fplt_status status = fplt_history_csv(training->history, &text, error);
+    fplt_status status = fplt__history_csv(training->history, &text, error);
     if (status)
         return status;
-    status = fplt_file_save(path, 0666, text, strlen(text), error);
+    status = fplt__file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     return status;
 }
@@ -192,8 +205,9 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
     const fplt_run_settings *run = &training->view->run;
     double target = training->result.target;
     const char *label =
-        fplt_prox_is_zero(training->view->prox) ? NULL : "squared norm of the proximal gradient";
-    if (!wants_pictures(cli) || training->result.outcome == FPLT_STOPPED)
+        fplt__prox_is_zero(training->view->prox) ? NULL : "squared norm of the proximal gradient";
+    if (!wants_pictures(cli) || training->result.outcome == FPLT_STOPPED ||
+        !training->result.counters.rounds) /* a point is no curve */
         return FPLT_OK;
     for (size_t i = 0; i < 2; i++) {
         char path[4096], title[256];
@@ -202,7 +216,7 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
         snprintf(title, sizeof title, "%s, %s, %u agent%s", run->algorithm->title,
                  run->training.solver->name, agents, cli_plural(agents));
         fplt_status status =
-            fplt_history_plot(training->history, title, label, target, path, error);
+            fplt__history_plot(training->history, title, label, target, path, error);
         if (status == FPLT_IO || status == FPLT_NO_MEMORY)
             return status;
         if (status) {
@@ -217,7 +231,7 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
 static void add_vector(fplt_table *table, const double *x, size_t count)
 {
     for (size_t j = 0; j < count; j++)
-        fplt_table_number(table, x[j], 17);
+        fplt__table_number(table, x[j], 17);
 }
 
 struct listing {
@@ -231,16 +245,16 @@ static fplt_status list_agent(void *context, uint32_t agent, const double *kept)
     const struct listing *listing = context;
     const struct training *training = listing->training;
     size_t n = fplt_objective_dimension(training->view->objective);
-    fplt_table_whole(listing->table, agent);
-    fplt_table_text(listing->table, fplt_dataset_agent_name(training->view->training, agent));
-    fplt_table_whole(listing->table, (long long)fplt_engine_updates(training->engine, agent));
+    fplt__table_whole(listing->table, agent);
+    fplt__table_text(listing->table, fplt_dataset_agent_name(training->view->training, agent));
+    fplt__table_whole(listing->table, (long long)fplt__engine_updates(training->engine, agent));
     add_vector(listing->table, kept + listing->vector * n, n);
     return FPLT_OK;
 }
 
 static fplt_status write_agents(cli_call *cli, struct training *training, fplt_error *error)
 {
-    int vector = fplt_engine_shape(training->engine).local_model;
+    int vector = fplt__engine_shape(training->engine).local_model;
     size_t n = fplt_objective_dimension(training->view->objective);
     if (!fplt_settings_switch(cli->settings, "agents-models"))
         return FPLT_OK;
@@ -264,8 +278,8 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
         snprintf(names[j], sizeof names[j], "x%zu", j + 1);
         columns[j + 3] = names[j];
     }
-    if (!(status = fplt_table_create(columns, n + 3, &listing.table, error)) &&
-        !(status = fplt_engine_visit(training->engine, list_agent, &listing, error)))
+    if (!(status = fplt__table_create(columns, n + 3, &listing.table, error)) &&
+        !(status = fplt__engine_visit(training->engine, list_agent, &listing, error)))
         status = cli_save_table(training->into, "agents.csv", listing.table, error);
     training->agents_written = !status;
     fplt_table_destroy(listing.table);
@@ -291,6 +305,7 @@ static fplt_status write_files(cli_call *cli, struct training *training, fplt_er
     if (training->promise && (status = train_certify(training, error)))
         return status;
     if ((status = fplt_trainer_model(training->trainer, &training->model, error)) ||
+        (status = fplt__pooling_record(training->view, training->model, error)) ||
         (status = write_measures(cli, training, error)) ||
         (status = train_assess(training, error)) || (status = write_agents(cli, training, error)))
         return status;
@@ -300,19 +315,19 @@ static fplt_status write_files(cli_call *cli, struct training *training, fplt_er
 /* The files of a run appear together, and those of the run before go. */
 static fplt_status write_all(cli_call *cli, struct training *training, fplt_error *error)
 {
-    fplt_folder *folder;
-    fplt_status status = fplt_folder_begin(training->out, run_files, &folder, error);
+    fplt__folder *folder;
+    fplt_status status = fplt__folder_begin(training->out, run_files, &folder, error);
     if (status)
         return status;
-    training->into = fplt_folder_place(folder);
+    training->into = fplt__folder_place(folder);
     if ((status = write_files(cli, training, error))) {
-        fplt_folder_abort(folder);
+        fplt__folder_abort(folder);
         return status;
     }
-    return fplt_folder_commit(folder, error);
+    return fplt__folder_commit(folder, error);
 }
 
-/* What was learned so far is kept, without pictures: whoever interrupts does not want to wait. */
+/* What was learned so far is kept, without pictures: a user who interrupts does not want to wait. */
 static fplt_status stop_here(cli_call *cli, struct training *training, fplt_error *error)
 {
     cli_text told = {NULL, 0, NULL};
@@ -354,6 +369,9 @@ static fplt_status conclude(cli_call *cli, struct training *training, fplt_error
     if ((status = write_all(cli, training, error)))
         return status;
     training->keeps_folder = 1;
+    if (!training->view->run.rounds && !training->quiet)
+        cli_warn("rounds is 0: nothing was trained, the model is the starting point; leave rounds "
+                 "out to train until the tolerance is met");
     if (fplt_settings_switch(cli->settings, "strict") && training->result.target > 0 &&
         training->result.outcome == FPLT_ROUNDS_DONE) {
         cli->exit_status = 1;
@@ -366,7 +384,7 @@ static fplt_status conclude(cli_call *cli, struct training *training, fplt_error
     return training->json ? train_print_json(training, error) : train_print(cli, training, error);
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_train(cli_call *cli, fplt_error *error)
 {
     struct training training = {.trainer = NULL};
     fplt_status status = prepare(cli, &training, error);
@@ -401,19 +419,14 @@ const cli_command cli_train[] = {
      .about =
          "Trains one model over all agents and writes model.json, convergence.csv and pictures of "
          "the convergence. Without --data it generates the paper's problem: 100 agents, 5 "
-         "features, 250 rows each, logistic loss, eps 0.5, Fed-PLT with 5 local epochs. With data "
-         "of "
-         "one's own, all agents active and nothing random, the default is algorithm auto: "
-         "fed-newton "
-         "for small models, fed-lbfgs for large ones, fed-plt-anderson where h is not zero or "
-         "local "
-         "training was asked for.\n\nEvery "
+         "features, 250 rows each, logistic loss, eps 0.5, Fed-PLT with 5 local epochs. With your "
+         "own data and nothing random the default is algorithm auto: fed-newton for small models, "
+         "fed-lbfgs for large ones, and Fed-PLT where local training was asked for.\n\nEvery "
          "flag below is also a key of the YAML file (rho: 1); flags override the file. A switch "
          "may stand alone or be followed by yes or no. A flag with a list may be repeated (--data "
          "a.csv --data b.csv): its values add up and together replace the file's list. A setting "
-         "that has no effect beside the others is refused, except one of the file that a flag "
-         "makes "
-         "useless. Paths are relative to where the program is "
+         "that has no effect in combination is rejected; one of the file that a flag overrides is "
+         "ignored. Paths are relative to where the program is "
          "started.\n\nCtrl-C stops "
          "after the round and keeps the model so far; with --checkpoint the run can then go on "
          "with "
@@ -431,6 +444,6 @@ const cli_command cli_train[] = {
      .config = 1,
      .spreads = 1,
      .declare = declare,
-     .run = run},
+     .run = run_train},
     {.name = NULL},
 };

@@ -3,7 +3,9 @@
 #define FPLT_CLI_TRAIN_H
 
 #include "cli.h"
+#include "fedplt/assessment.h"
 #include "fedplt/trainer.h"
+#include "report/report.h"
 
 struct training {
     fplt_trainer *trainer; /* owned; the next four are its own */
@@ -17,7 +19,7 @@ struct training {
     fplt_assessment held_out;
     const char *out;  /* where the files will be */
     const char *into; /* where they are written until all are there */
-    fplt_meter meter;
+    fplt__meter meter;
     double seconds;
     int json, quiet, shows_progress, drawn;
     int made_folder, keeps_folder, pictures, agents_written, split_written;

@@ -4,6 +4,16 @@
 #include <unistd.h>
 
 #include "train.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "data/dataset_access.h"
+#include "objective/objective_access.h"
+#include "prox/prox_access.h"
+#include "report/model_access.h"
+#include "report/report.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/export.h"
+#include "fedplt/record.h"
 
 static void line(cli_text *out, const char *name, const char *format, ...) FPLT_PRINTF(3, 4);
 
@@ -26,8 +36,8 @@ static void write_measures(const struct training *training, const fplt_record *r
     if (target > 0)
         snprintf(asked, sizeof asked, ", asked for %.3g", target);
     line(out, "criterion", "%.4g  (%s at the %s%s)", result->end.criterion,
-         fplt_prox_is_zero(training->view->prox) ? "||sum grad f_i||^2"
-                                                 : "squared proximal gradient",
+         fplt__prox_is_zero(training->view->prox) ? "||sum grad f_i||^2"
+                                                  : "squared proximal gradient",
          training->view->run.at_model ? "model" : "mean of the agents", asked);
     const fplt_measure *model = &record->model;
     line(out, "objective", "%.8g", model->objective);
@@ -42,23 +52,23 @@ static fplt_status write_split(struct training *training, fplt_error *error)
 {
     static const char *const columns[] = {"site", "row", "id"};
     const fplt_dataset *rows = training->view->held_out;
-    int ids = fplt_dataset_row_id(rows, 0) != NULL;
+    int ids = fplt__dataset_row_id(rows, 0) != NULL;
     char room[16];
     size_t row = 0;
     fplt_table *table;
-    if (!fplt_dataset_row_number(rows, 0))
+    if (!fplt__dataset_row_number(rows, 0))
         return FPLT_OK;
-    fplt_status status = fplt_table_create(columns, 2 + (size_t)ids, &table, error);
+    fplt_status status = fplt__table_create(columns, 2 + (size_t)ids, &table, error);
     if (status)
         return status;
     for (uint32_t i = 0; i < fplt_dataset_agents(rows); i++) {
         const char *name = fplt_dataset_agent_name(rows, i);
         snprintf(room, sizeof room, "%u", i);
         for (size_t end = row + fplt_dataset_shard(rows, i).count; row < end; row++) {
-            fplt_table_text(table, name ? name : room);
-            fplt_table_whole(table, (long long)fplt_dataset_row_number(rows, row));
+            fplt__table_text(table, name ? name : room);
+            fplt__table_whole(table, (long long)fplt__dataset_row_number(rows, row));
             if (ids)
-                fplt_table_text(table, fplt_dataset_row_id(rows, row));
+                fplt__table_text(table, fplt__dataset_row_id(rows, row));
         }
     }
     status = cli_save_table(training->into, "held_out.csv", table, error);
@@ -84,7 +94,7 @@ fplt_status train_assess(struct training *training, fplt_error *error)
     if (status)
         return status;
     snprintf(path, sizeof path, "%s/held_out.json", training->into);
-    status = fplt_file_save(path, 0666, text, strlen(text), error);
+    status = fplt__file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     return status ? status : write_split(training, error);
 }
@@ -105,7 +115,7 @@ static fplt_status write_held_out(const struct training *training, cli_text *out
         return FPLT_OK;
     }
     fplt_status status =
-        fplt_quality_table(rows, training->held_out_each, &training->held_out.all, &table, error);
+        fplt__quality_table(rows, training->held_out_each, &training->held_out.all, &table, error);
     if (status)
         return status;
     if (!(status = fplt_table_render(table, FPLT_TABLE_ALIGNED, &text, error)))
@@ -142,7 +152,7 @@ static void write_choices(const struct training *training, const fplt_record *re
     double least = record->step.value, most = record->largest_step;
     char value[64];
     int trains = !(view->run.algorithm->allows & FPLT_TRAINS_NOTHING);
-    const char *precision = fplt_objective_precision(view->objective);
+    const char *precision = fplt__objective_precision(view->objective);
     int narrow = strcmp(precision, "float32") == 0;
     cli_text_add(out, "\nparameters\n");
     if (view->automatic && *view->automatic->about_algorithm)
@@ -151,7 +161,7 @@ static void write_choices(const struct training *training, const fplt_record *re
         const fplt_choice *choice = &record->parameter[i];
         snprintf(value, sizeof value, "%.6g", choice->value);
         line(out, choice->name, "%-22s %s", choice->word ? choice->word : value,
-             fplt_choice_because(choice->why));
+             fplt__choice_because(choice->why));
     }
     if (isnan(least))
         snprintf(value, sizeof value, "none");
@@ -164,9 +174,9 @@ static void write_choices(const struct training *training, const fplt_record *re
          trains ? "" : ", roughly: from some of their rows");
     snprintf(value, sizeof value, "%.0f", record->epochs.value);
     if (trains)
-        line(out, "epochs", "%-22s %s", value, fplt_choice_because(record->epochs.why));
+        line(out, "epochs", "%-22s %s", value, fplt__choice_because(record->epochs.why));
     line(out, "local training", "%s, kernel %s%s%s",
-         trains ? view->run.training.solver->name : "none", fplt_objective_kernel(view->objective),
+         trains ? view->run.training.solver->name : "none", fplt__objective_kernel(view->objective),
          narrow ? ", rows kept as " : "", narrow ? precision : "");
     if (*record->advice)
         cli_text_format(out, "\n%s\n", record->advice);
@@ -215,13 +225,32 @@ static void write_command(const cli_call *cli, const char *command, const char *
     cli_quote(out, model);
     while (data && *data) {
         char file[4096];
-        data = fplt_list_next(data, file, sizeof file);
+        data = fplt__list_next(data, file, sizeof file);
         cli_text_add(out, " ");
         cli_quote(out, file);
     }
     if (reads)
         write_reading(cli->settings, out);
     cli_text_add(out, "\n");
+}
+
+/* Columns whose sign inside the sites is another one than over all rows. */
+static fplt_status write_reversals(const cli_call *cli, const struct training *training,
+                                   cli_text *out, fplt_error *error)
+{
+    char *text;
+    fplt_status status = fplt__pooling_text(training->model, &text, error);
+    if (status || !text)
+        return status;
+    cli_text_add(out,
+                 "\npooling hides a reversal: sites differ, and inside the sites a column has the "
+                 "opposite sign\n");
+    for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+        cli_text_format(out, "  %.*s\n", (int)(end - line), line);
+    cli_text_add(out, "  to compare, train with an intercept for every site:\n");
+    write_again(cli, "--site-effects fixed", out);
+    fplt_free(text);
+    return FPLT_OK;
 }
 
 static void write_next(const cli_call *cli, const struct training *training, cli_text *out)
@@ -286,6 +315,8 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     write_costs(training, &out);
     if ((status = write_held_out(training, &out, error)) ||
         (status = cli_write_filled(view->training, &out, error)))
+        return status;
+    if ((status = write_reversals(cli, training, &out, error)))
         return status;
     write_choices(training, &record, &out);
     cli_write_defaults(cli->settings, &out);

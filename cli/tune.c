@@ -3,8 +3,13 @@
 #include <string.h>
 
 #include "cli.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/ranks.h"
 #include "fedplt/tune.h"
 #include "progress.h"
+#include "base/settings.h"
+#include "job/auto.h"
+#include "report/report.h"
 
 static const fplt_setting table[] = {
     {"by", FPLT_CHOICE, 0, "theory", 0, 0, "theory|experiment|both",
@@ -23,7 +28,7 @@ static const fplt_setting table[] = {
 };
 
 #define SPENT "tune-rounds says how many an experiment may spend"
-static const fplt_setting_need needs[] = {
+static const fplt__setting_need needs[] = {
     {"@data", CLI_NEEDS_DATA, NULL},
     {"agents", "", NULL},
     {"@generated data", CLI_NEEDS_DATA, NULL},
@@ -130,22 +135,22 @@ static fplt_status tune_without(const cli_call *cli, fplt_tune_settings *tune, d
 
 static void add_row(fplt_table *rows, const fplt_tune_candidate *candidate)
 {
-    fplt_table_text(rows, candidate->origin);
-    fplt_table_number(rows, candidate->rho, 6);
+    fplt__table_text(rows, candidate->origin);
+    fplt__table_number(rows, candidate->rho, 6);
     if (candidate->step > 0)
-        fplt_table_number(rows, candidate->step, 6);
+        fplt__table_number(rows, candidate->step, 6);
     else
-        fplt_table_text(rows, "auto");
-    fplt_table_whole(rows, candidate->epochs);
-    fplt_table_number(rows, candidate->rate, 4);
+        fplt__table_text(rows, "auto");
+    fplt__table_whole(rows, candidate->epochs);
+    fplt__table_number(rows, candidate->rate, 4);
     if (candidate->stage)
-        fplt_table_whole(rows, (long long)candidate->rounds);
+        fplt__table_whole(rows, (long long)candidate->rounds);
     else
-        fplt_table_number(rows, NAN, 1);
-    fplt_table_number(rows, candidate->criterion, 3);
-    fplt_table_text(rows, candidate->left ? "diverged" : candidate->reached ? "reached" : "");
-    fplt_table_number(rows, candidate->expected_rounds, 4);
-    fplt_table_number(rows, candidate->expected_time, 4);
+        fplt__table_number(rows, NAN, 1);
+    fplt__table_number(rows, candidate->criterion, 3);
+    fplt__table_text(rows, candidate->left ? "diverged" : candidate->reached ? "reached" : "");
+    fplt__table_number(rows, candidate->expected_rounds, 4);
+    fplt__table_number(rows, candidate->expected_time, 4);
 }
 
 static fplt_status make_rows(const fplt_tuning *tuning, size_t most, fplt_table **rows,
@@ -155,7 +160,7 @@ static fplt_status make_rows(const fplt_tuning *tuning, size_t most, fplt_table 
                                           "epochs",       "model rate", "rounds run",
                                           "criterion",    "",           "expected rounds",
                                           "expected time"};
-    fplt_status status = fplt_table_create(columns, sizeof columns / sizeof *columns, rows, error);
+    fplt_status status = fplt__table_create(columns, sizeof columns / sizeof *columns, rows, error);
     for (size_t i = 0; !status && i < tuning->count && i < most; i++)
         add_row(*rows, &tuning->candidate[i]);
     return status;
@@ -182,7 +187,7 @@ static fplt_status print_json(const fplt_tuning *tuning, fplt_error *error)
     return cli_print_json(
         json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:s}", "format", "fedplt-tuning 1",
                   "choice", candidate_json(&tuning->candidate[0]), "candidates", all, "lmin",
-                  cli_json_number(fplt_curvature_bounds_lowest(&tuning->bend)), "lmax",
+                  cli_json_number(fplt__curvature_bounds_lowest(&tuning->bend)), "lmax",
                   cli_json_number(tuning->bend.everywhere.highest), "first_criterion",
                   measured ? cli_json_number(tuning->first_criterion) : json_null(), "target",
                   measured ? cli_json_number(tuning->target) : json_null(), "rounds_spent",
@@ -229,7 +234,7 @@ static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_er
     return FPLT_OK;
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_tune(cli_call *cli, fplt_error *error)
 {
     fplt_tune_settings tune = fplt_tune_defaults();
     fplt_tuning tuning = {.candidate = NULL};
@@ -278,6 +283,6 @@ const cli_command cli_tune[] = {
      .spreads = 1,
      .declare = declare,
      .needs = needs,
-     .run = run},
+     .run = run_tune},
     {.name = NULL},
 };

@@ -5,8 +5,14 @@
 #include <sys/stat.h>
 
 #include "cli.h"
+#include "fedplt/ranks.h"
 #include "fedplt/validate.h"
 #include "progress.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "job/job.h"
+#include "report/model_access.h"
+#include "report/report.h"
 
 enum { MAX_VALUES = 100 };
 
@@ -28,7 +34,7 @@ static const fplt_setting table[] = {
     FPLT_SETTINGS_END,
 };
 
-static const fplt_setting_need needs[] = {
+static const fplt__setting_need needs[] = {
     {"holdout", NULL, "by and folds say which rows are held out"},
     {"eps", "search!=eps", NULL},
     {"h-weight", "search!=h-weight", NULL},
@@ -49,11 +55,11 @@ static fplt_status read_grid(const fplt_settings *settings, double *values, size
     char item[64];
     *count = 0;
     for (const char *rest = fplt_settings_text(settings, "grid"); *rest; (*count)++) {
-        rest = fplt_list_next(rest, item, sizeof item);
+        rest = fplt__list_next(rest, item, sizeof item);
         if (*count == MAX_VALUES)
             return fplt_error_set(error, FPLT_BAD_VALUE, "grid has more than %d values",
                                   MAX_VALUES);
-        if (fplt_parse_real(item, &values[*count]))
+        if (fplt__parse_real(item, &values[*count]))
             return fplt_error_set(error, FPLT_BAD_VALUE, "grid has '%s', which is no number", item);
     }
     return FPLT_OK;
@@ -63,17 +69,17 @@ static fplt_status make_table(const fplt_validation *made, const char *name, fpl
                               fplt_error *error)
 {
     const char *columns[] = {name, "loss", "std_error", made->quality, "remark"};
-    fplt_status status = fplt_table_create(columns, 5, out, error);
+    fplt_status status = fplt__table_create(columns, 5, out, error);
     for (size_t v = 0; !status && v < made->count; v++) {
         const fplt_validate_point *point = &made->point[v];
-        fplt_table_number(*out, point->value, 6);
-        fplt_table_number(*out, point->loss, 6);
-        fplt_table_number(*out, point->error, 3);
-        fplt_table_number(*out, point->quality, 5);
-        fplt_table_text(*out, v == made->chosen && v == made->best ? "least loss, chosen"
-                              : v == made->chosen ? "chosen: within one standard error"
-                              : v == made->best   ? "least loss"
-                                                  : NULL);
+        fplt__table_number(*out, point->value, 6);
+        fplt__table_number(*out, point->loss, 6);
+        fplt__table_number(*out, point->error, 3);
+        fplt__table_number(*out, point->quality, 5);
+        fplt__table_text(*out, v == made->chosen && v == made->best ? "least loss, chosen"
+                               : v == made->chosen ? "chosen: within one standard error"
+                               : v == made->best   ? "least loss"
+                                                   : NULL);
     }
     return status;
 }
@@ -85,15 +91,15 @@ static fplt_status save_folds(const char *folder, const fplt_validation *made,
     static const char *const columns[] = {"site", "row", "fold"};
     fplt_table *out;
     size_t at = 0;
-    fplt_status status = fplt_table_create(columns, 3, &out, error);
+    fplt_status status = fplt__table_create(columns, 3, &out, error);
     if (status)
         return status;
     for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
         size_t rows = fplt_dataset_shard(dataset, i).count;
         for (size_t r = 0; r < rows; r++, at++) {
-            fplt_table_text(out, fplt_dataset_agent_name(dataset, i));
-            fplt_table_whole(out, (long long)r + 1);
-            fplt_table_whole(out, (long long)made->fold[at]);
+            fplt__table_text(out, fplt_dataset_agent_name(dataset, i));
+            fplt__table_whole(out, (long long)r + 1);
+            fplt__table_whole(out, (long long)made->fold[at]);
         }
     }
     status = cli_save_table(folder, "folds.csv", out, error);
@@ -102,21 +108,31 @@ static fplt_status save_folds(const char *folder, const fplt_validation *made,
 }
 
 /* All rows, with the value that was chosen. */
-static fplt_status refit(fplt_settings *settings, const char *name, double value,
-                         const char *folder, fplt_error *error)
+static fplt_status refit(fplt_settings *settings, const fplt_validation *made, const char *folder,
+                         fplt_error *error)
 {
+    const fplt_validate_point *chosen = &made->point[made->chosen];
+    const fplt__validated validated = {.search = fplt_settings_text(settings, "search"),
+                                       .value = chosen->value,
+                                       .by = fplt_settings_text(settings, "by"),
+                                       .folds = made->folds,
+                                       .measure = made->quality,
+                                       .quality = chosen->quality,
+                                       .loss = chosen->loss,
+                                       .error = chosen->error};
     char text[64], path[4096];
     const fplt_job_source source = {.whole = 1};
     fplt_trainer *trainer;
     fplt_model *model = NULL;
     fplt_status status;
-    snprintf(text, sizeof text, "%.17g", value);
+    snprintf(text, sizeof text, "%.17g", chosen->value);
     snprintf(path, sizeof path, "%s/model.json", folder);
-    if ((status = fplt_settings_set(settings, name, text, "validation", error)) ||
+    if ((status = fplt_settings_set(settings, validated.search, text, "validation", error)) ||
         (status = fplt_trainer_create(settings, &source, &trainer, error)))
         return status;
     if (!(status = fplt_trainer_run(trainer, NULL, NULL, NULL, error)) &&
-        !(status = fplt_trainer_model(trainer, &model, error)))
+        !(status = fplt_trainer_model(trainer, &model, error)) &&
+        !(status = fplt__model_add_validation(model, &validated, error)))
         status = fplt_model_write(model, path, error);
     fplt_model_destroy(model);
     fplt_trainer_destroy(trainer);
@@ -163,13 +179,13 @@ static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fpl
         cli->running = 1;
         if (!(status = cli_save_table(folder, "validation.csv", out, error)) &&
             !(status = save_folds(folder, made, dataset, error)))
-            status = refit(cli->settings, name, made->point[made->chosen].value, folder, error);
+            status = refit(cli->settings, made, folder, error);
     }
     fplt_table_destroy(out);
     return status;
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+static fplt_status run_validate(cli_call *cli, fplt_error *error)
 {
     double values[MAX_VALUES];
     fplt_validation made = {.point = NULL};
@@ -189,7 +205,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     };
     fplt_status status;
     if (!(status = read_grid(cli->settings, values, &wanted.count, error)))
-        status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
+        status = fplt__job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
     if ((status = fplt_ranks_agree(cli->ranks, status, error)))
         return status;
     wanted.dataset = dataset;
@@ -228,6 +244,6 @@ const cli_command cli_validate[] = {
      .spreads = 1,
      .declare = declare,
      .needs = needs,
-     .run = run},
+     .run = run_validate},
     {.name = NULL},
 };

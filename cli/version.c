@@ -3,6 +3,8 @@
 #include <yaml.h>
 
 #include "cli.h"
+#include "data/dataset_access.h"
+#include "objective/objective_access.h"
 
 static const fplt_setting table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
@@ -20,15 +22,26 @@ static void list_kernels(char *text, size_t size)
     const char *name;
     size_t used = 0;
     int available;
-    for (size_t i = 0; (name = fplt_kernel_list(i, NULL, &available)) && used < size; i++)
+    for (size_t i = 0; (name = fplt__kernel_list(i, NULL, &available)) && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s%s", i ? ", " : "", name,
                                  available ? "" : " (not on this machine)");
 }
 
-static fplt_status run(cli_call *cli, fplt_error *error)
+/* Tables that are not text, and the libraries that read them. */
+static void list_doors(char *text, size_t size)
 {
-    char kernels[256] = "";
+    const char *name, *about, *version;
+    size_t used = 0;
+    for (size_t i = 0; (name = fplt__door_list(i, &about, &version)) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s (%s)", i ? ", " : "", name,
+                                 version ? version : "not built in");
+}
+
+static fplt_status run_version(cli_call *cli, fplt_error *error)
+{
+    char kernels[256] = "", doors[512] = "";
     list_kernels(kernels, sizeof kernels);
+    list_doors(doors, sizeof doors);
     const struct {
         const char *name, *value;
     } rows[] = {
@@ -40,6 +53,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
 #endif
         {"kernels", kernels},
         {"mpi", cli_ranks_version()},
+        {"sources", doors},
         {"jansson", jansson_version_str()},
         {"libsodium", sodium_version_string()},
         {"libyaml", yaml_get_version_string()},
@@ -63,6 +77,6 @@ const cli_command cli_version[] = {
      .about = "Prints the version of the program and what it was built with and runs on.",
      .examples = "fedplt version\nfedplt version --json",
      .declare = declare,
-     .run = run},
+     .run = run_version},
     {.name = NULL},
 };

@@ -1,4 +1,4 @@
-/* fedplt inside a program of one's own: own cost, own transport, every step by hand.
+/* fedplt inside your own program: own cost, own transport, every step by hand.
  *
  * Three agents, each a process of its own behind a socket pair, hold counts that nobody else sees
  * and fit one Poisson regression together: f_i(x) = (1/q) sum_j [exp(a_j.x) - b_j a_j.x] + ridge. The
@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include <fedplt.h>
+#include <fedplt/encoding.h>
+#include <fedplt/objective_callbacks.h>
 
 enum { AGENTS = 3, FEATURES = 2, RECORDS = 200, ROUNDS = 60, ROUND_BYTES = 64 };
 

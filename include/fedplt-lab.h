@@ -1,5 +1,5 @@
-/* fedplt-lab: comparison, tuning, audit and the paper's tables. Everything public of libfedplt-lab, and
- * with it of libfedplt. */
+/* fedplt-lab: comparison, tuning, audit, cross-validation and the paper's tables. Everything public of libfedplt-lab, and
+ * the core of libfedplt (fedplt.h, whose rules hold here too). */
 #ifndef FEDPLT_LAB_H
 #define FEDPLT_LAB_H
 

@@ -13,7 +13,6 @@ import sys
 
 import cffi
 
-HEADERS = ("fedplt.h", "fedplt-lab.h", "fedplt-net.h")
 # Public, but of no use from Python.
 DROPPED = ("fplt_error_set", "fplt_error_prefix")
 
@@ -126,7 +125,7 @@ void fpltpy_curvature(void *context, uint32_t agent, double *lowest, double *hig
 fplt_status fpltpy_run_solver(fplt_local *local, double *w, fplt_error *error)
 {
     return fpltpy_solve(local->training.context, local, w)
-               ? fplt_error_set(error, FPLT_FAILED, "the solver of one's own failed for agent %u",
+               ? fplt_error_set(error, FPLT_FAILED, "the custom solver failed for agent %u",
                                 local->problem.agent)
                : FPLT_OK;
 }
@@ -148,9 +147,14 @@ const fplt_solver *fpltpy_solver(int steps)
 """
 
 
+def includes(include):
+    """Every public header."""
+    return "".join(f'#include "fedplt/{path.name}"\n' for path in sorted(pathlib.Path(include, "fedplt").glob("*.h")))
+
+
 def declarations(include, compiler):
     """The preprocessed text of our own headers."""
-    text = "".join(f'#include "{header}"\n' for header in HEADERS)
+    text = includes(include)
     done = subprocess.run([*compiler, "-E", "-I", include, "-x", "c", "-"], input=text, check=True,
                           stdout=subprocess.PIPE, universal_newlines=True)
     root = str(pathlib.Path(include).resolve())
@@ -172,8 +176,7 @@ def main(output, include, *compiler):
     ffi = cffi.FFI()
     ffi.cdef(declarations(include, compiler))
     ffi.cdef(TYPES + CALLBACKS + DECLARED)
-    source = "".join(f'#include "{header}"\n' for header in HEADERS)
-    ffi.set_source("fedplt._fedplt", source + TYPES + re.sub(r"(?m)^(?=\w.*\bfpltpy_\w+\(.*\)$)",
+    ffi.set_source("fedplt._fedplt", includes(include) + TYPES + re.sub(r"(?m)^(?=\w.*\bfpltpy_\w+\(.*\)$)",
                                                             "static ", HELPERS))
     ffi.emit_c_code(output)
 

@@ -1,6 +1,7 @@
 /* Reads a CSV file, trains a model on it, and prints the predicted label of each row. docs/c.md explains it.
  *     cc first.c $(pkg-config --cflags --libs fedplt) -o first && ./first hospitals.csv */
 #include <fedplt.h>
+#include <fedplt/read.h>
 #include <stdio.h>
 #include <stdlib.h>
 

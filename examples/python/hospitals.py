@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Four hospitals publish one table of odds ratios, and nobody's rows leave the house.
+"""Four hospitals publish one table of odds ratios, and no row leaves its hospital.
 
 usage: PYTHONPATH=build/python python3 examples/python/hospitals.py [heart.csv]
 

@@ -9,7 +9,11 @@
  *     finish                        each active agent, with a last broadcast (optional)
  *     the staged state takes effect
  *
- * To add one: one file, one line in the registry, one test (docs/adding-an-algorithm.md). */
+ * To add one: one file, one line in the registry, one test (docs/adding-an-algorithm.md). This header is for authors of
+ * algorithms; a caller that only runs one needs fedplt/round.h.
+ *
+ * Threads and blocking: the table's functions for agents are called for different agents in several threads at once, those
+ * for the coordinator in one; they must not block. The library's own functions here are thread-safe and do not block. */
 #ifndef FEDPLT_ALGORITHM_H
 #define FEDPLT_ALGORITHM_H
 
@@ -17,16 +21,13 @@
 #include <stdint.h>
 
 #include "fedplt/prox.h"
-#include "fedplt/random.h"
-#include "fedplt/settings.h"
+#include "fedplt/round.h"
+#include "fedplt/settings_table.h"
 #include "fedplt/solver.h"
-#include "fedplt/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum { FPLT_MAX_PARAMETERS = 16, FPLT_MAX_SCALARS = 64 };
 
 /* How many vectors (of the model's dimension) there are of everything. */
 typedef struct fplt_shape {
@@ -36,6 +37,7 @@ typedef struct fplt_shape {
     unsigned work;     /* an agent's, inside one call */
     unsigned vectors;  /* the coordinator's */
     unsigned numbers;  /* the coordinator's, single */
+    unsigned scratch;  /* the coordinator's, inside one call: working memory that is never stored */
     unsigned scalars;  /* of a round, broadcast with it */
     unsigned exchanges;
     struct {
@@ -46,27 +48,6 @@ typedef struct fplt_shape {
     int local_model;      /* which kept vector is the agent's own model; -1: none */
 } fplt_shape;
 
-/* What everyone knows of a round. */
-typedef struct fplt_round {
-    uint64_t number;    /* 0, 1, ... */
-    uint32_t agents;    /* the roster, fixed for a run */
-    uint32_t active;    /* the cohort of this round */
-    uint32_t position;  /* of the agent at hand in the cohort */
-    uint32_t epochs;    /* local epochs of the cohort; 0: each agent's own */
-    fplt_stream shared; /* common randomness: copy it before drawing */
-    double scalar[FPLT_MAX_SCALARS];
-} fplt_round;
-
-/* What parameters and steps may be derived from. With privacy on these are public bounds. */
-typedef struct fplt_facts {
-    fplt_curvature curvature; /* of all f_i: least `lowest`, greatest `highest`
-                                 (fplt_curvature_join); or of the agent at hand */
-    uint32_t agents, cohort;  /* roster; expected number of active agents, fplt_expected_cohort */
-    uint32_t epochs; /* local, of a round: the most of all agents, or of the agent at hand */
-    size_t dimension;
-    int claim; /* a privacy claim is to be made */
-} fplt_facts;
-
 /* The coordinator as an algorithm sees it. */
 typedef struct fplt_coordinator {
     size_t dimension;
@@ -75,6 +56,7 @@ typedef struct fplt_coordinator {
     const fplt_prox *prox;   /* h */
     double *vector;          /* shape.vectors x dimension */
     double *number;          /* shape.numbers */
+    double *scratch;         /* shape.scratch x dimension */
     const double *total;     /* shape.mirrored x dimension: the running sums */
 } fplt_coordinator;
 
@@ -108,7 +90,7 @@ enum fplt_allowance {
     FPLT_SENDS_HESSIANS = 1024 /* agents send second derivatives of their cost, whole or in parts */
 };
 
-typedef struct fplt_algorithm {
+struct fplt_algorithm {
     size_t size; /* sizeof(fplt_algorithm) */
     const char *name, *title, *reference;
     fplt_shape shape;
@@ -166,64 +148,52 @@ typedef struct fplt_algorithm {
      * search; a model that does not move is then no reason to stop. */
     int (*settled)(const fplt_coordinator *coordinator);
     /* Optional, where `local` is one run of the solver: what it does before, and after. An engine may then
-     * train several agents side by side. `prepare` poses the subproblem (fplt_agent_pose) and returns the
-     * start, which the solver improves in place. */
+     * train several agents side by side. `prepare` poses the subproblem and returns the start,
+     * which the solver improves in place. */
     double *(*prepare)(fplt_agent *agent, const fplt_round *round, unsigned exchange,
                        const double *down);
     void (*conclude)(fplt_agent *agent, const fplt_round *round, unsigned exchange,
                      const double *down, double *up);
-} fplt_algorithm;
-
-/* Looks up an algorithm by its name, such as "fed-plt"; NULL where no algorithm has that name.
- * `name` is not NULL. The table is constant and lives as long as the process. Thread-safe. */
-FPLT_API const fplt_algorithm *fplt_algorithm_find(const char *name);
-/* Algorithm number `index`, from 0; NULL past the last. Constant tables that live as long as the
- * process. Thread-safe. */
-FPLT_API const fplt_algorithm *fplt_algorithm_list(size_t index);
+    /* Optional, without FPLT_ALLOWS_PARTIAL: the form of this method in which absent agents count by what they sent
+     * last. It has the same settings. */
+    const fplt_algorithm *partial_form;
+};
 
 /* How many vectors the algorithm needs of each kind: its `shape`, or what its `reshape` makes of
  * it. `parameter` holds resolved parameters in the order of the algorithm's settings, `dimension`
  * is that of the model, 1 or more. Thread-safe. */
 FPLT_API fplt_shape fplt_algorithm_shape(const fplt_algorithm *algorithm, const double *parameter,
                                          size_t dimension);
-/* Number of the algorithm's own parameters, at most FPLT_MAX_PARAMETERS. Thread-safe. */
-FPLT_API size_t fplt_algorithm_parameters(const fplt_algorithm *algorithm);
-/* Index of a parameter by name, or -1. */
-FPLT_API int fplt_algorithm_parameter(const fplt_algorithm *algorithm, const char *name);
-/* All parameters at their defaults: NaN where that is auto. */
-FPLT_API void fplt_algorithm_defaults(const fplt_algorithm *algorithm, double *parameter);
-/* Reads them from settings; what they have no row for is at its default, and a choice reads as its
- * index. */
-FPLT_API void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *settings,
-                                  double *parameter);
-/* Fills what is auto, refuses what its row does not allow, and checks the whole. */
-FPLT_API fplt_status fplt_algorithm_resolve(const fplt_algorithm *algorithm,
-                                            const fplt_facts *facts, double *parameter,
-                                            fplt_error *error);
 /* ---- The local step: what the algorithm says of its penalty, and the solver of its own step ---- */
 
-/* The proximal weight 1/rho of the local cost; 0 where it has none. */
-FPLT_API double fplt_algorithm_pull(const fplt_algorithm *algorithm, const fplt_facts *facts,
-                                    const double *parameter);
-/* gamma for the curvature in `facts`, which is that of all agents or of the agent at hand, at
- * resolved parameters. NaN where the solver takes no step size. */
-FPLT_API fplt_step fplt_algorithm_step(const fplt_algorithm *algorithm, const fplt_solver *solver,
-                                       const fplt_facts *facts, const double *parameter);
 /* Whether with this solver all agents must take the same step. */
 FPLT_API int fplt_algorithm_shares_step(const fplt_algorithm *algorithm, const fplt_solver *solver);
-/* The formula of gamma: auto, for people; NULL where the solver takes no step size. */
-FPLT_API const char *fplt_algorithm_step_rule(const fplt_algorithm *algorithm,
-                                              const fplt_solver *solver);
 
 /* Refuses, with the reason, what the algorithm does not allow. */
 FPLT_API fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm,
                                           const fplt_solver *solver, int partial, int composite,
                                           int privacy, fplt_error *error);
 
-/* For `prepare`: says what the agent's solver is to lower, for the round's epochs. */
-FPLT_API void fplt_agent_pose(fplt_agent *agent, const fplt_round *round, const double *linear,
-                              const double *centre, double inverse_rho);
-/* For `local`: the same, and lowers d(w) from w. */
+/* For `local` and `begin`: rounds each of `count` numbers in place to a multiple of 2^-64, the grid of the exact sum.
+ * A mirrored vector is rounded so before it is staged: the running sum then equals the agents' vectors to the
+ * bit. Thread-safe. */
+FPLT_API void fplt_grid_round(double *x, size_t count);
+/**
+ * For `local`: trains the agent, that is, lowers d(w) = f_i(w) + <linear, w> + (inverse_rho/2) ||w - centre||^2 from w
+ * by the run's solver, for the round's epochs.
+ *
+ * @param agent        as `local` received it
+ * @param round        as `local` received it
+ * @param linear       `dimension` numbers, or NULL: no linear term
+ * @param centre       `dimension` numbers, or NULL: the origin
+ * @param inverse_rho  1/rho, 0 or more; 0: no proximal term
+ * @param w            in: the start; out: what training reached
+ * @retval FPLT_OK
+ * @retval FPLT_DIVERGED  w is not finite; w is then without meaning
+ * @retval FPLT_FAILED    a cost or the solver reported failure
+ *
+ * Different agents may train in different threads. Allocates nothing.
+ */
 FPLT_API fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round,
                                          const double *linear, const double *centre,
                                          double inverse_rho, double *w, fplt_error *error);

@@ -1,4 +1,4 @@
-/* An attempt to refute a privacy claim on one's own configuration, in two ways.
+/* An attempt to refute a privacy claim on your own configuration, in two ways.
  *
  * Checks hold what the certificate states against what every agent really draws, computes and sends:
  * each message is what the records and the recorded noise give, the noise is on its lattice, has the
@@ -10,7 +10,10 @@
  * claim below it is refuted.
  *
  * All of them together refute a claim that is true with at most the probability 1 - confidence, and
- * each says what it would have refuted. */
+ * each says what it would have refuted.
+ *
+ * Threads and blocking: fplt_audit_run blocks until the last run and starts `threads` threads that end with it; the watch is
+ * called in any of them, never in two at once. Job and plan must be used by no other thread meanwhile. */
 #ifndef FEDPLT_AUDIT_H
 #define FEDPLT_AUDIT_H
 
@@ -52,7 +55,7 @@ typedef enum fplt_audit_verdict {
 /* In words. */
 FPLT_API const char *fplt_audit_verdict_name(fplt_audit_verdict verdict);
 
-enum { FPLT_AUDIT_TESTS = 4, FPLT_AUDIT_CHECKS = 15 };
+enum { FPLT_AUDIT_TESTS = 4, FPLT_AUDIT_CHECKS = 17 };
 
 /* One attack. */
 typedef struct fplt_audit_test {
@@ -97,8 +100,9 @@ typedef struct fplt_audit_result {
     fplt_audit_check check[FPLT_AUDIT_CHECKS];
 } fplt_audit_result;
 
-/* Job and plan as fplt_promise_create left them; the algorithm must be fed-plt and the solver noisy,
- * whose messages the attack knows how to read. */
+/* Audits job and plan as fplt_promise_create left them, which are borrowed for the call. FPLT_UNSUPPORTED unless the algorithm
+ * is fed-plt or fedavg and the solver noisy, whose messages the attack can read, or where a run draws too much noise to be
+ * held. What the result owns is released with fplt_audit_clear. */
 FPLT_API fplt_status fplt_audit_run(const fplt_job *job, const fplt_promise *plan,
                                     const fplt_audit_settings *settings, fplt_audit_result *result,
                                     fplt_error *error);

@@ -1,5 +1,8 @@
 /* The certificate of a private run: a JSON document (schema/privacy.schema.json, docs/privacy.md) with
- * everything an auditor needs to compute the promise again, and the function that does so. */
+ * everything an auditor needs to compute the promise again, and the function that does so.
+ *
+ * Threads and blocking: thread-safe; nothing does I/O but for the system's random source (the id of a new certificate).
+ * Findings are reported in the calling thread. fplt_certificate_verify computes for up to some seconds. */
 #ifndef FEDPLT_CERTIFICATE_H
 #define FEDPLT_CERTIFICATE_H
 
@@ -15,52 +18,24 @@ extern "C" {
 
 enum { FPLT_CERTIFICATE_DIGEST = 32, FPLT_CERTIFICATE_TIME = 32 };
 
-/* An earlier run on the records of an agent. */
-typedef struct fplt_certificate_charge {
-    unsigned char run[FPLT_RUN_BYTES];
-    char time[FPLT_CERTIFICATE_TIME];
-    uint64_t rounds;
-    double rate; /* of one record, against the adversary of the certificate */
-} fplt_certificate_charge;
+/**
+ * Certifies a run that was planned without a job (fplt_promise_plan) and carried out elsewhere. The certificate has a new
+ * id and is not signed.
+ *
+ * @param view    the plan of the run
+ * @param rounds  charged, one number an agent; where all take part in every round the certificate states what the plan
+ *                paid for
+ * @param model   text of the model that came of it (fplt_model_text); borrowed
+ * @param length  its bytes
+ * @param text    out: the model with its certificate in `training.privacy`, released with fplt_free
+ * @retval FPLT_BAD_DATA   that is no model of the plan's dimension
+ * @retval FPLT_BAD_VALUE  more rounds were charged than the plan paid for
+ */
+FPLT_API fplt_status fplt_certificate_make(const fplt_promise_view *view, const uint64_t *rounds,
+                                           const char *model, size_t length, char **text,
+                                           fplt_error *error);
 
-/* What a ledger has on an agent's records; all borrowed. */
-typedef struct fplt_certificate_account {
-    const char *name; /* NULL: not known to who writes the certificate */
-    const fplt_certificate_charge *earlier;
-    size_t count;
-} fplt_certificate_account;
-
-/* What a run adds to its plan; all borrowed. */
-typedef struct fplt_certificate_run {
-    unsigned char id[FPLT_RUN_BYTES];
-    char time[FPLT_CERTIFICATE_TIME]; /* of its end, UTC: 2026-03-14T09:26:53Z */
-    const char *program;              /* NULL: this one */
-    const char *schema; /* hexadecimal digest of the schema by which the data were read, or NULL */
-    const uint64_t *rounds; /* charged, one an agent: those in which it sent an update */
-    unsigned char model[FPLT_CERTIFICATE_DIGEST];
-    const fplt_certificate_account *accounts; /* one an agent; NULL: no ledger was kept */
-    int released_start; /* it began at a model that was released before, whose run was charged by itself;
-                           0: at a point that has nothing to do with the records */
-} fplt_certificate_run;
-
-/* A random id, and the time of day. */
-FPLT_API fplt_status fplt_certificate_begin(fplt_certificate_run *run, fplt_error *error);
-
-/* The text is released with fplt_free. `key` signs it; NULL: it is not signed. */
-FPLT_API fplt_status fplt_certificate_make(const fplt_promise_view *view,
-                                           const fplt_certificate_run *run, const fplt_key *key,
-                                           char **text, fplt_error *error);
-
-/* The same for a run that was planned without a job (fplt_promise_plan) and carried out elsewhere, with a new
- * id and not signed: `rounds` were charged, one number an agent (where all take part in every round the
- * certificate states what the plan paid for), and `model` (its text, see
- * fplt_model_text) came of it. FPLT_BAD_DATA where that is no model of the plan's dimension,
- * FPLT_BAD_VALUE where more rounds were charged than the plan paid for. */
-FPLT_API fplt_status fplt_certificate_make_for(const fplt_promise_view *view,
-                                               const uint64_t *rounds, const char *model,
-                                               size_t length, char **text, fplt_error *error);
-
-/* One thing that was looked at, and whether it is as it must be. */
+/* One thing that was looked at; `holds`: 0 it is not as it must be, 1 it is, 2 a notice that a reader should know of. */
 typedef void (*fplt_certificate_finding)(void *context, int holds, const char *sentence);
 
 /* How to look; zeroed is legal, and NULL is the same. */

@@ -7,7 +7,10 @@
  *
  * Generated data are drawn anew for each run; data from files or memory, and own costs, stay and the keys of participation,
  * minibatches, noise and the method's own randomness change. Run r has the same data and the same
- * cohorts for every method. Results do not depend on the number of threads. */
+ * cohorts for every method. Results do not depend on the number of threads.
+ *
+ * Threads and blocking: fplt_comparison_create blocks until all runs are over and starts `threads` threads that end with it;
+ * the watch is called in any of them, never in two at once. A comparison does not change: any number of threads may read it. */
 #ifndef FEDPLT_COMPARE_H
 #define FEDPLT_COMPARE_H
 

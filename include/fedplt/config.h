@@ -8,8 +8,11 @@
  * been typed on a command line. A sequence is the value of a setting marked FPLT_LIST and becomes
  * a,b,c; a mapping of scalars is the value of a setting marked FPLT_PAIRS and becomes
  * key=value,key=value. Commas, equals signs and backslashes inside their keys and values are escaped
- * with a backslash; fplt_list_next and fplt_pairs_next undo it. A section may be left empty, and so
- * may a file. Every message begins with file:line. */
+ * with a backslash. A section may be left empty, and so
+ * may a file. Every message begins with file:line.
+ *
+ * Threads and blocking: fplt_config_load blocks on its file. A config does not change: any number of threads may look values
+ * up. fplt_config_apply changes the settings. */
 #ifndef FEDPLT_CONFIG_H
 #define FEDPLT_CONFIG_H
 
@@ -35,9 +38,6 @@ FPLT_API void fplt_config_destroy(fplt_config *config);
 /* The value of a scalar or sequence ("privacy.epsilon") and, when `line` is not NULL, its line; NULL
  * where there is none. Nothing is checked yet. */
 FPLT_API const char *fplt_config_find(const fplt_config *config, const char *name, size_t *line);
-
-/* Takes a value out, as if the file did not have it: what it belongs to is overruled. */
-FPLT_API void fplt_config_drop(fplt_config *config, const char *name);
 
 /* Sets every value of the file, in its order; the first that is not legal ends it, those before it
  * are set. A setting's origin is then file:line. */

@@ -7,14 +7,25 @@
  *     fplt_federation_lead(settings, ...)             fplt_federation_take_part(settings, ...)
  *
  * Both keep their state in their folder and go on by themselves after any interruption: an update
- * counts exactly once. Part of libfedplt-net; docs/federation.md is the manual. */
+ * counts exactly once. Part of libfedplt-net; docs/federation.md is the manual.
+ *
+ * Threads and blocking: all functions block on files or the network. fplt_federation_lead and fplt_federation_take_part run
+ * until their federation is over, in the calling thread, with worker threads that end with them; several may run in threads
+ * of one process, with different folders. The others are thread-safe for different folders.
+ * 
+ * Side effects on the process, of every function here: libsodium, GnuTLS and libcurl are initialised (curl_global_init, once)
+ * and stay so; keys are kept out of swap and core dumps (mlock, madvise) where RLIMIT_MEMLOCK allows it. While
+ * fplt_federation_lead and fplt_federation_take_part run, SIGPIPE is blocked in the calling thread and in the threads that they
+ * start; the mask is restored when they return. No disposition of a signal and no limit is changed. A coordinator needs a
+ * descriptor an agent: if RLIMIT_NOFILE is too low for its roster, it says so in an event `limit`; the program `fedplt` raises
+ * the soft limit before it starts one. */
 #ifndef FEDPLT_FEDERATION_H
 #define FEDPLT_FEDERATION_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fedplt/settings.h"
+#include "fedplt/settings_table.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus
@@ -27,30 +38,54 @@ extern "C" {
  * it), key of the receipts, and a federation.yaml to be filled in. */
 FPLT_API fplt_status fplt_federation_found(const char *folder, const char *federation,
                                            const char *address, fplt_error *error);
-/* A new certificate for the coordinator, for the same or another address. */
+/* Makes a new certificate for the coordinator, for the same or another address; a running coordinator takes it when it is asked
+ * to read its settings again. FPLT_IO or FPLT_BAD_DATA where the folder is not that of a coordinator. */
 FPLT_API fplt_status fplt_federation_renew(const char *folder, const char *address,
                                            fplt_error *error);
 
-/* A code that lets the agent `name` in: good once, for seven days. Released with fplt_free. */
+/* Makes a code that lets the agent `name` in: good once, for seven days. Released with fplt_free. FPLT_BAD_VALUE for a name that
+ * is not legal, FPLT_IO or FPLT_BAD_DATA where the folder is not that of a coordinator. */
 FPLT_API fplt_status fplt_federation_invite(const char *folder, const char *name, char **code,
                                             fplt_error *error);
-/**
- * The address that fplt_federation_join() connects to.
- *
- * @param code   an invitation
- * @param url    out: https://HOST:PORT
- * @param size   of url, in bytes; 300 are enough for every invitation
- * @retval FPLT_OK
- * @retval FPLT_BAD_VALUE  the code is no invitation, or the address does not fit
- *
- * Does no I/O.
- */
-FPLT_API fplt_status fplt_federation_join_address(const char *code, char *url, size_t size,
-                                                  fplt_error *error);
-/* At the site: makes a key that never leaves the folder, and has it certified. `name`, with room for
- * 41 characters, becomes the agent's. */
+/* At the site: makes a key that never leaves the folder, and has it certified by the coordinator, which must be reachable.
+ * `proxy`: its URL, `off`, or NULL or `auto`: as the environment says. `name`, with room for 41 characters, becomes the agent's.
+ * FPLT_BAD_VALUE for a code that is not legal or a folder that has a certificate, FPLT_FAILED where the coordinator refuses or
+ * is another one, FPLT_IO for network and folder. */
 FPLT_API fplt_status fplt_federation_join(const char *code, const char *folder, const char *proxy,
                                           char *name, fplt_error *error);
+
+/** Bytes for the line of fplt_federation_identity() and for the groups of fplt_federation_peers(). */
+enum { FPLT_IDENTITY_SIZE = 128, FPLT_ROSTER_SIZE = 50 };
+/**
+ * The identity of a site for secure aggregation, to be given to the other sites by another way than the coordinator.
+ *
+ * @param folder  of the agent; identity.key (mode 0600) and identity.pub are made there where they are missing
+ * @param line    out: `NAME: ed25519:` and 64 hexadecimal digits, as the setting `peers` takes them; NAME is that of
+ *                agent.pem, or the word NAME where the folder has no certificate
+ * @retval FPLT_OK
+ * @retval FPLT_IO        a file cannot be read or written
+ * @retval FPLT_BAD_DATA  a file is damaged, or others can read the key
+ *
+ */
+FPLT_API fplt_status fplt_federation_identity(const char *folder, char line[FPLT_IDENTITY_SIZE],
+                                              fplt_error *error);
+/** Called by fplt_federation_peers() with a site's name and its identity; both are valid for the call. */
+typedef void (*fplt_federation_peer_visitor)(void *context, const char *name, const char *identity);
+/**
+ * The sites of the last plan of secure aggregation that an agent agreed to, in the order of the roster.
+ *
+ * @param folder       of the agent; read only
+ * @param visitor      called for each site; not NULL
+ * @param context      passed to the visitor
+ * @param fingerprint  out: ten groups of four hexadecimal digits that all sites must have alike; compare them by telephone
+ * @retval FPLT_OK
+ * @retval FPLT_FAILED    the agent has met no secure plan yet
+ * @retval FPLT_BAD_DATA  known-peers in the folder is damaged
+ *
+ */
+FPLT_API fplt_status fplt_federation_peers(const char *folder, fplt_federation_peer_visitor visitor,
+                                           void *context, char fingerprint[FPLT_ROSTER_SIZE],
+                                           fplt_error *error);
 
 /* fplt_federation_join in two steps, where requests and certificates travel as files. At the site:
  * makes agent.key in the folder (kept where it exists) and the request for it, PEM, released with
@@ -66,7 +101,8 @@ FPLT_API fplt_status fplt_federation_request(const char *folder, const char *nam
 FPLT_API fplt_status fplt_federation_sign(const char *folder, const char *request,
                                           char **certificate, fplt_error *error);
 
-/* Ends all certificates and invitations of a name, also in open connections. */
+/* Ends all certificates and invitations of a name, also in open connections of a running coordinator. FPLT_BAD_VALUE for an
+ * unknown name, FPLT_IO or FPLT_BAD_DATA for the folder. */
 FPLT_API fplt_status fplt_federation_revoke(const char *folder, const char *name,
                                             fplt_error *error);
 
@@ -83,6 +119,21 @@ FPLT_API fplt_status fplt_federation_members(const char *folder, fplt_federation
                                              void *context, fplt_error *error);
 
 /* ---- running ---- */
+
+typedef struct fplt_objective fplt_objective; /* fedplt/objective.h */
+
+/* A site's own cost, for proposals with `loss: custom`: the coordinator and the other sites know name, version, dimension and
+ * digest of it, and nothing else. All is borrowed until fplt_federation_take_part returns. The callbacks of the objective are
+ * called in the thread that runs the agent; they keep no state between calls, so that an agent that was killed goes on with
+ * the same bits. */
+typedef struct fplt_federation_cost {
+    size_t size;         /* sizeof(fplt_federation_cost); FPLT_BAD_VALUE otherwise */
+    const char *name;    /* 1 to 40 of a-z, 0-9 and - */
+    const char *version; /* 1 to 40 of letters, digits and ._+- */
+    const char *digest;  /* 64 hexadecimal digits in lower case, of the program of the cost */
+    /* of one agent, as a rule by fplt_objective_create_callback; its dimension is that of the model */
+    const fplt_objective *objective;
+} fplt_federation_cost;
 
 /* Something that happened. */
 typedef struct fplt_federation_event {
@@ -111,6 +162,9 @@ typedef struct fplt_federation_watch {
     /* Then: the settings as they are now, for as long as the call after it; NULL: they cannot be
      * read, with the sentence why. NULL: they stay as they were, only certificates are read again. */
     const fplt_settings *(*again)(void *context, fplt_error *error);
+    /* Of an agent: the cost that it brings. NULL: it takes part by built-in losses only. With a cost, `data` may be left
+     * out of the settings. */
+    const fplt_federation_cost *cost;
 } fplt_federation_watch;
 
 /* What came of it. */
@@ -131,8 +185,6 @@ FPLT_API fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_
 /* Runs the coordinator: leads the run that the settings describe until it is over and served, or
  * `stop` says so. Blocks; callbacks are called in the caller's thread. Settings and watch are
  * borrowed for the call; NULL: nobody watches. `outcome` is written in every case.
- * Side effects on the process, which stay: SIGPIPE is ignored, and the soft limit RLIMIT_NOFILE is
- * raised for the number of agents. Threads are started and ended within the call.
  * FPLT_BAD_VALUE and FPLT_BAD_DATA for settings, folder or schema, FPLT_IO where the port, folder
  * or disk cannot be used, FPLT_FAILED where the run or the writing of the model failed. State is
  * on disk: another call goes on with the run. */
@@ -143,17 +195,28 @@ FPLT_API fplt_status fplt_federation_lead(const fplt_settings *settings,
  * `once`. Blocks until then, or until `stop` says so; an unreachable coordinator is dialled again.
  * Callbacks are called in the caller's thread. Settings and watch are borrowed for the call; NULL:
  * nobody watches, and nothing is agreed to but by the policy. `outcome` is written in every case.
- * Side effect on the process, which stays: SIGPIPE is ignored. The ledger is charged before an
- * update is sent.
+ * The ledger is charged before an update is sent.
  * FPLT_BAD_VALUE and FPLT_BAD_DATA for settings, policy, data or folder, FPLT_IO where the folder
  * or ledger cannot be used, FPLT_FAILED where the agent cannot go on. */
 FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                                const fplt_federation_watch *watch,
                                                fplt_federation_outcome *outcome, fplt_error *error);
 
-/* At a site whose ledger was lost or is an old copy: takes the larger sum that the agent's state knows,
- * charged to the run that it is of. The agent must not run meanwhile. */
-FPLT_API fplt_status fplt_federation_adopt(const char *folder, fplt_error *error);
+/**
+ * At a site: shows what a proposal without privacy states about the data (schema, columns, label, classes, levels) and
+ * approves it, by its digest in FOLDER/approved.txt. The agent asks for it under `policy.disclosure: strict`.
+ *
+ * @param folder    of the agent
+ * @param proposal  a proposal as the coordinator sends it: a file, or the name of one that the agent refused and kept
+ * @param watch     its `agree` is shown the proposal and the digest, and approves by a non-zero value; not NULL
+ * @retval FPLT_OK         approved, on disk
+ * @retval FPLT_BAD_VALUE  no such proposal, or it states nothing about the data
+ * @retval FPLT_BAD_DATA   the file is no proposal
+ * @retval FPLT_FAILED     `agree` is NULL or returned 0
+ * @retval FPLT_IO         the folder cannot be used
+ */
+FPLT_API fplt_status fplt_federation_approve(const char *folder, const char *proposal,
+                                             const fplt_federation_watch *watch, fplt_error *error);
 
 /* A port of 127.0.0.1 that nobody listens on at the moment, for demonstrations and tests; another
  * process may take it before the caller does. FPLT_IO where none is free. */
@@ -175,18 +238,12 @@ typedef void (*fplt_federation_round_visitor)(void *context, const fplt_federati
 FPLT_API fplt_status fplt_federation_rounds(const char *folder, uint32_t run,
                                             fplt_federation_round_visitor visitor, void *context,
                                             fplt_error *error);
-/* What happened in it. `time` and `event` live for the call; roster names are not known: `who` is NULL. */
+/* What happened in it. `time` and `event` live for the call; `who` is NULL where an event is about nobody. */
 typedef void (*fplt_federation_event_visitor)(void *context, const char *time,
                                               const fplt_federation_event *event);
 FPLT_API fplt_status fplt_federation_events(const char *folder, uint32_t run,
                                             fplt_federation_event_visitor visitor, void *context,
                                             fplt_error *error);
-
-/* Tells a coordinator that runs on this machine: status, pause, resume, end, check. Blocks until
- * it answers. The answer is a JSON document, released with fplt_free, NULL on failure. FPLT_IO
- * where no coordinator runs in that folder or it does not answer. */
-FPLT_API fplt_status fplt_federation_command(const char *folder, const char *word, char **answer,
-                                             fplt_error *error);
 
 #ifdef __cplusplus
 }

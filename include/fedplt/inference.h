@@ -1,9 +1,13 @@
 /* What hospitals publish: coefficients with standard errors, from the sums over all sites of what their
- * records tell. */
+ * records tell.
+ *
+ * Threads and blocking: thread-safe, as models and data sets are only read; nothing blocks. fplt_model_infer computes for as
+ * long as a training by Newton's method. */
 #ifndef FEDPLT_INFERENCE_H
 #define FEDPLT_INFERENCE_H
 
 #include "fedplt/model.h"
+#include "fedplt/report.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,13 +33,6 @@ struct fplt_inference {
     double
         null_losses; /* losses with nothing but an intercept, where the model has one; NaN: not known */
 };
-
-/* At x, from costs over records. FPLT_UNSUPPORTED for a caller's own costs. */
-FPLT_API fplt_status fplt_inference_make(const fplt_objective *objective, const char *loss,
-                                         const double *x, int penalised, int by_rows,
-                                         fplt_inference *inference, fplt_error *error);
-/* Releases what the struct owns; a zeroed struct is legal. */
-FPLT_API void fplt_inference_clear(fplt_inference *inference);
 
 typedef struct fplt_summary_settings {
     double level;  /* of the intervals: 0.95 */

@@ -3,23 +3,29 @@
  *
  *     fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", ...);   the tables
  *     fplt_settings_set / fplt_config_apply                       the values
- *     fplt_job_create(settings, 0, &job, ...);
+ *     fplt_job_create_from(settings, 0, NULL, &job, ...);
  *     const fplt_job_view *view = fplt_job_get_view(job);
  *     fplt_engine_create(view->objective, &view->run, &engine, ...);
  *
- * The steps are there one by one as well, for whoever needs only some of them. */
+ * Threads and blocking: fplt_job_create_from blocks while it reads files and starts threads that end with it. A job does not
+ * change until a promise or an engine is made of it: until then any number of threads may read its view. */
 #ifndef FEDPLT_JOB_H
 #define FEDPLT_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
 #include "fedplt/objective.h"
 #include "fedplt/settings.h"
-#include "fedplt/auto.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct fplt_schema fplt_schema;       /* fedplt/schema.h */
+typedef struct fplt_transform fplt_transform; /* fedplt/transform.h */
 
 /* Groups of settings. */
 enum fplt_job_part {
@@ -43,51 +49,34 @@ enum fplt_job_part {
 FPLT_API fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts,
                                       const char *algorithm, fplt_error *error);
 
-/* The steps. Each reads the settings of one part; a failure names the setting or file. */
-
-/* The data set as it is read from `data`, or generated where that is not given (run: number of the
- * Monte Carlo run), and divided among agents. `paths` NULL: those of the setting `data`; `read` NULL:
- * the settings of fplt_job_read. */
-FPLT_API fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run,
-                                      const char *const *paths, size_t count,
-                                      const fplt_read_settings *read, fplt_dataset **dataset,
-                                      fplt_error *error);
-/* How to read files, as the settings have it (borrowed from them). */
-FPLT_API fplt_read_settings fplt_job_read(const fplt_settings *settings);
-/* What missing values become, as the settings have it; the rest of the struct stays as it is. */
-FPLT_API void fplt_job_filling(const fplt_settings *settings, fplt_transform_settings *transform);
-
-/* The schema that the settings name, or that follows from `bounds`; NULL: none. Not kept. */
-FPLT_API fplt_status fplt_job_schema(const fplt_settings *settings, fplt_schema **schema,
-                                     fplt_error *error);
-
-/* Loss `auto` is decided by the task; strings are borrowed from the settings. */
-FPLT_API fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task task);
-/* Makes h from the settings of the part FPLT_JOB_COMPOSITE; it acts on all but the last
- * `intercepts` of `dimension` coordinates. Released with fplt_prox_destroy, NULL on failure.
- * FPLT_BAD_VALUE where a number does not fit the kind of h. */
-FPLT_API fplt_status fplt_job_composite(const fplt_settings *settings, size_t dimension,
-                                        size_t intercepts, fplt_prox **prox, fplt_error *error);
-/* Makes the rule of participation for so many agents from the settings of the part
- * FPLT_JOB_PARTICIPATION; where `active` is not given, half of the agents, rounded up. Reads the
- * file of `trace`. Released with fplt_participation_destroy, NULL on failure. FPLT_BAD_VALUE where
- * the settings do not fit the number of agents or a trace is not named, FPLT_IO or FPLT_BAD_DATA
- * for its file. */
-FPLT_API fplt_status fplt_job_participation(const fplt_settings *settings, uint32_t agents,
-                                            fplt_participation **participation, fplt_error *error);
 /* Writes how agents train by the settings of the part FPLT_JOB_TRAINING. A step of 0 is automatic.
  * Nothing is allocated: the solver is a constant table. FPLT_BAD_VALUE, with the reason, where the
  * settings do not fit together. */
 FPLT_API fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *training,
                                        fplt_error *error);
-/* Training of each agent: `common` with what the CSV file says about some of them. Columns `agent`
- * (number from 0, or name) and any of solver, gamma, epochs, batch, tau; an empty field is no
- * change. `dataset` NULL: agents have numbers only. */
-FPLT_API fplt_status fplt_job_uncoordinated(const char *path, const fplt_training *common,
-                                            const fplt_dataset *dataset, uint32_t agents,
-                                            fplt_training *each, fplt_error *error);
 
 typedef struct fplt_job fplt_job;
+
+/* How costs curve: bounds that hold at every point, and the least curvature at the starting point,
+ * which stands in where the bounds show no strong convexity. */
+typedef struct fplt_curvature_bounds {
+    fplt_curvature everywhere;
+    double near_lowest; /* NaN: not known */
+} fplt_curvature_bounds;
+
+/* What `auto` became, with the reason for each choice in a sentence. */
+typedef struct fplt_auto {
+    fplt_curvature_bounds bend;            /* of all agents */
+    double parameter[FPLT_MAX_PARAMETERS]; /* the algorithm's: rho chosen, others as given */
+    uint32_t epochs;
+    double step; /* for the curvature of all agents; NaN: not known yet, or the solver takes none */
+    int chose_rho, chose_step, chose_epochs; /* which were auto */
+    double rate; /* factor of the error a round on quadratics that curve so; NaN: not known */
+    char about_rho[384], about_step[384], about_epochs[384]; /* sentences; empty: not chosen */
+    char about_algorithm[384];                               /* why this one, where it was auto */
+    char advice[384];           /* what would help more than any parameter; empty: nothing */
+    fplt_curvature *curvatures; /* owned: one an agent, so that the engine need not look again */
+} fplt_auto;
 
 /* What a private plan chose in place of a person. */
 enum fplt_planned {
@@ -148,13 +137,15 @@ typedef struct fplt_job_source {
     int rows_once;
     size_t
         start_count; /* numbers in `start`, compared with the coordinates; 0: as many, unchecked */
+    const fplt_algorithm
+        *algorithm; /* of a run that makes a promise, instead of the setting; NULL: the setting */
+    double stretch; /* with by_schema: as fplt_transform_settings has it */
 } fplt_job_source;
 
-/* Everything; the settings must have all parts and outlive the job. With `start: model` the point is
- * not known yet: see fplt_job_start. */
-FPLT_API fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **job,
-                                     fplt_error *error);
-/* The same with what the source has; NULL: nothing. */
+/* Makes the job that the settings describe, with what the source (NULL: nothing) brings. Settings and what the source lends
+ * are borrowed until fplt_job_destroy; the source's data set is taken over, also on failure. `run` is the number of the
+ * Monte Carlo run: it keys generated data and every random stream. FPLT_BAD_VALUE, FPLT_BAD_DATA, FPLT_IO, FPLT_UNSUPPORTED,
+ * FPLT_NO_MEMORY; the message names the setting or file. */
 FPLT_API fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
                                           const fplt_job_source *source, fplt_job **job,
                                           fplt_error *error);
@@ -163,10 +154,6 @@ FPLT_API fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_
 FPLT_API void fplt_job_destroy(fplt_job *job);
 /* What the job consists of; belongs to the job. */
 FPLT_API const fplt_job_view *fplt_job_get_view(const fplt_job *job);
-
-/* Starts at this point (copied). FPLT_BAD_VALUE, saying `origin`, for another dimension. */
-FPLT_API fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension,
-                                    const char *origin, fplt_error *error);
 
 #ifdef __cplusplus
 }

@@ -2,16 +2,19 @@
  * federation keep alike. A charge has a rate of Renyi divergence (mu^2/2; rates of all runs add up) of
  * one record against each adversary, and is on the disc before what it pays for leaves.
  *
- *     fplt_ledger_open("ledger.db", 1, &ledger, &error);
- *     fplt_ledger_reserve(ledger, "cleveland", run, &whole, &budget, &error);  at consent
- *     fplt_ledger_charge(ledger, &charge, 1, &error);     after each training, before its message
- *     fplt_ledger_settle(ledger, "cleveland", run, &error);               when the run has ended
+ *     fplt_ledger_open("ledger.db", 0, &ledger, &error);
+ *     fplt_ledger_visit(ledger, each, context, &error);
  *     fplt_ledger_close(ledger);
+ *
+ * Trainers and agents write the charges.
  *
  * One file has one account for each set of records. Totals are per adversary: what is proved against one
  * who sees a final model never counts for one who sees every message. Charges are never taken back, and a
  * copy of an older state must never be put back in place: what was seen stays seen. One process at a
- * time. */
+ * time.
+ *
+ * Threads and blocking: one thread at a time may use a ledger; its functions block on the disk. fplt_ledger_epsilon is
+ * thread-safe and does no I/O. */
 #ifndef FEDPLT_LEDGER_H
 #define FEDPLT_LEDGER_H
 
@@ -39,13 +42,6 @@ FPLT_API fplt_status fplt_ledger_open(const char *path, int make, fplt_ledger **
 /* Closes the file and lets other processes open it; NULL is legal. */
 FPLT_API void fplt_ledger_close(fplt_ledger *ledger);
 
-/* What all runs together may cost; epsilon is infinite where nothing is stated. */
-typedef struct fplt_ledger_budget {
-    double epsilon, delta;
-    uint64_t group;            /* for so many records at once; 0 is 1 */
-    const fplt_threat *threat; /* against whom, a guarantee; NULL: transcript */
-} fplt_ledger_budget;
-
 /* The epsilon of charges that add up to `rate`, by the tight conversion; infinite for an infinite rate.
  * 0 < delta < 1. */
 FPLT_API fplt_status fplt_ledger_epsilon(double rate, double delta, double *epsilon,
@@ -60,47 +56,9 @@ typedef struct fplt_ledger_total {
         undeclared; /* runs of an older ledger, of which is not known against whom they claimed */
 } fplt_ledger_total;
 
-/* Of an account, or of all of them where it is NULL. */
+/* Writes the total of an account, or of all of them where `account` is NULL. FPLT_IO, FPLT_BAD_DATA. */
 FPLT_API fplt_status fplt_ledger_sum(fplt_ledger *ledger, const char *account,
                                      fplt_ledger_total *total, fplt_error *error);
-
-/* Whether `rates` more fit the budget against its adversary, beside all that is spent and reserved:
- * FPLT_UNREACHABLE, with the figures, where they do not; also without a stated budget, where an earlier
- * charge proves nothing against that adversary. FPLT_BAD_VALUE where that is because it is not declared. */
-FPLT_API fplt_status fplt_ledger_admit(fplt_ledger *ledger, const char *account,
-                                       const fplt_rates *rates, const fplt_ledger_budget *budget,
-                                       fplt_error *error);
-
-/* Keeps `rates` for a run if they fit. Asked again for the same run and rates it changes nothing; for
- * others, or for a run that was settled, FPLT_BAD_VALUE. */
-FPLT_API fplt_status fplt_ledger_reserve(fplt_ledger *ledger, const char *account,
-                                         const unsigned char run[FPLT_RUN_BYTES],
-                                         const fplt_rates *rates, const fplt_ledger_budget *budget,
-                                         fplt_error *error);
-
-typedef struct fplt_charge {
-    const char *account;
-    unsigned char run[FPLT_RUN_BYTES];
-    uint32_t incarnation;
-    uint64_t round;             /* the last one that is paid for */
-    uint64_t rounds;            /* how many */
-    fplt_rates rates;           /* of all of them together, of one record; at least 0 */
-    const fplt_threat *threat;  /* what the run claims, finite there; NULL: transcript */
-    const char *unit;           /* record, person or group; NULL: record */
-    uint64_t group;             /* records of such a unit; 0 is 1 */
-    const char *mechanism;      /* in words, or NULL */
-    const unsigned char *chain; /* FPLT_RUN_BYTES, or NULL */
-} fplt_charge;
-
-/* All of them or none, on the disc when it returns. FPLT_UNREACHABLE where a run would go beyond
- * what was reserved for it; a run without a reservation is charged whatever it asks (who holds the
- * file from fplt_ledger_admit until here needs none). */
-FPLT_API fplt_status fplt_ledger_charge(fplt_ledger *ledger, const fplt_charge *charges,
-                                        size_t count, fplt_error *error);
-
-/* The run has ended: what it kept and did not spend is free again, and it can be charged no more. */
-FPLT_API fplt_status fplt_ledger_settle(fplt_ledger *ledger, const char *account,
-                                        const unsigned char run[FPLT_RUN_BYTES], fplt_error *error);
 
 /* One run's charges to an account. */
 typedef struct fplt_ledger_entry {
@@ -121,12 +79,6 @@ typedef int (*fplt_ledger_visitor)(void *context, const fplt_ledger_entry *entry
 FPLT_API fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account,
                                        fplt_ledger_visitor visitor, void *context,
                                        fplt_error *error);
-
-/* On a person's word: all charges of an older ledger of which it is not known claimed against `threat`, a
- * guarantee. Of all but final-x the rate then counts against every adversary. `runs`: how many there
- * were. */
-FPLT_API fplt_status fplt_ledger_declare(fplt_ledger *ledger, const fplt_threat *threat,
-                                         uint64_t *runs, fplt_error *error);
 
 #ifdef __cplusplus
 }

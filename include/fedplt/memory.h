@@ -1,5 +1,7 @@
 /* Where the library's memory comes from. Everything is allocated while something is created;
- * nothing is allocated inside rounds. */
+ * nothing is allocated inside rounds.
+ *
+ * Threads and blocking: fplt_free is thread-safe; fplt_allocator_set is not. Nothing blocks. */
 #ifndef FEDPLT_MEMORY_H
 #define FEDPLT_MEMORY_H
 
@@ -19,11 +21,11 @@ typedef struct fplt_allocator {
     void *context;
 } fplt_allocator;
 
-/* Replaces the allocator; NULL brings the default back. Only while nothing of the library is
- * alive. */
+/* Replaces the allocator of the process (copied); NULL brings the default back. Only while nothing of the library is
+ * alive. Memory of other libraries (jansson, SQLite, GnuTLS) is not affected. */
 FPLT_API void fplt_allocator_set(const fplt_allocator *allocator);
 
-/* For memory that a function of the library hands over to the caller. */
+/* Releases memory that a function of the library handed over to the caller; NULL is legal. */
 FPLT_API void fplt_free(void *memory);
 
 #ifdef __cplusplus

@@ -2,7 +2,11 @@
  * floating-point number betrays the mean it was added to.
  *
  * The randomness is libsodium's (the operating system's), never a seed. Where the system has no
- * entropy libsodium ends the process: the one case in which this library may do so. */
+ * entropy libsodium ends the process: the one case in which this library may do so.
+ *
+ * Threads and blocking: one thread at a time may use a source; different ones are independent. The first use may wait for the
+ * system's random source after boot. Side effects on the process: libsodium is initialised, a fork handler is registered
+ * (pthread_atfork), and the source is kept out of swap and core dumps (mlock, madvise) where RLIMIT_MEMLOCK allows it. */
 #ifndef FEDPLT_NOISE_H
 #define FEDPLT_NOISE_H
 
@@ -27,27 +31,6 @@ typedef struct fplt_noise fplt_noise;
 FPLT_API fplt_status fplt_noise_create(fplt_noise **noise, fplt_error *error);
 /* Wipes and releases a source; NULL is legal. */
 FPLT_API void fplt_noise_destroy(fplt_noise *noise);
-
-/* `count` independent draws X with P(X = x) proportional to exp(-x^2 / 2^41), exactly. */
-FPLT_API void fplt_noise_draw(fplt_noise *noise, int64_t *out, size_t count);
-
-/* The lattice of a noisy local step: sqrt(2 step) noise_tau / 2^20. */
-FPLT_API double fplt_noise_spacing(double step, double noise_tau);
-
-/* out = spacing (round(mean / spacing) + X), a fresh X for each coordinate: the mean of a local
- * step, with noise of standard deviation sqrt(2 step) noise_tau. `out` may be `mean`. Means beyond
- * 2^52 spacings are moved to that bound first, which brings no two of them further apart and so
- * costs no privacy. FPLT_DIVERGED when a mean is not a number; `out` is then without meaning. */
-FPLT_API fplt_status fplt_noise_add(fplt_noise *noise, double step, double noise_tau,
-                                    const double *mean, double *out, size_t count,
-                                    fplt_error *error);
-
-/* Whether a public vector (what was broadcast, the centre of the subproblem, the start of the local
- * steps) is finite and within 2^28 sqrt(2 step) noise_tau in every coordinate; beyond it rounding
- * errors exceed what the claim charges for them. Ask before computing: refusing then leaks nothing.
- * `what` names the vector in the sentence. */
-FPLT_API fplt_status fplt_noise_admit(double step, double noise_tau, const char *what,
-                                      const double *vector, size_t count, fplt_error *error);
 
 #ifdef __cplusplus
 }

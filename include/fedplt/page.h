@@ -1,9 +1,12 @@
 /* A page about a model that people read, print and hand on: one HTML file that asks no network for
- * anything and runs no script. */
+ * anything and runs no script.
+ *
+ * Threads and blocking: thread-safe, as everything is only read; nothing blocks. */
 #ifndef FEDPLT_PAGE_H
 #define FEDPLT_PAGE_H
 
-#include "fedplt/model.h"
+#include "fedplt/assessment.h"
+#include "fedplt/report.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,6 +19,7 @@ typedef struct fplt_page {
     const char *evaluation;      /* as fplt_assessment_text writes it, or NULL */
     const char *evaluated_on;    /* which rows those were, or NULL */
     double level;                /* of intervals */
+    const fplt_model *refitted; /* the same model without its penalty (fplt_model_infer), or NULL */
 } fplt_page;
 
 /* Nothing but the model, level 0.95. */

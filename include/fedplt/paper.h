@@ -1,5 +1,8 @@
 /* The tables of the paper's section "Numerical Results", computed anew and put beside the paper's own
- * figures. */
+ * figures.
+ *
+ * Threads and blocking: fplt_paper_create blocks until all tables are computed and starts `threads` threads that end with it;
+ * the watch is called in any of them, never in two at once. The tables do not change: any number of threads may read them. */
 #ifndef FEDPLT_PAPER_H
 #define FEDPLT_PAPER_H
 
@@ -74,9 +77,6 @@ FPLT_API fplt_status fplt_paper_create(const fplt_paper_settings *settings, fplt
 FPLT_API void fplt_paper_destroy(fplt_paper *paper);
 /* Table number `index` of those asked for; NULL past the last. */
 FPLT_API const fplt_paper_table *fplt_paper_get_view(const fplt_paper *paper, size_t index);
-
-/* The paper's own figure; NaN where it has none. `label` is that of the table in its source. */
-FPLT_API double fplt_paper_figure_find(const char *label, const char *row, const char *column);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,8 @@
 /* Who is active in a round. A rule is a pure function of (seed, run, round); rounds are counted
- * from 0. */
+ * from 0.
+ *
+ * Threads and blocking: fplt_participation_create blocks on the file of a trace. A rule does not change: any number of threads
+ * may use it. */
 #ifndef FEDPLT_PARTICIPATION_H
 #define FEDPLT_PARTICIPATION_H
 
@@ -27,32 +30,17 @@ typedef struct fplt_participation_settings {
 } fplt_participation_settings;
 
 /* Makes a rule for `agents` agents, 1 or more. Settings are borrowed for the call; a trace is read
- * now. Released with fplt_participation_destroy. FPLT_BAD_VALUE for an unknown rule or a number
- * out of range, FPLT_IO or FPLT_BAD_DATA for the trace's file, naming its line; `participation` is
- * then NULL. A rule does not change: any number of threads may use it. */
+ * now. FPLT_BAD_VALUE for an unknown rule or a number out of range, FPLT_IO or FPLT_BAD_DATA for the trace's file, naming
+ * its line. */
 FPLT_API fplt_status fplt_participation_create(const fplt_participation_settings *settings,
                                                uint32_t agents, fplt_participation **participation,
                                                fplt_error *error);
 /* Releases the rule; NULL is legal. */
 FPLT_API void fplt_participation_destroy(fplt_participation *participation);
 
-/* The roster it was made for. */
-FPLT_API uint32_t fplt_participation_agents(const fplt_participation *participation);
 /* Writes the active agents in increasing order (room for all) and returns how many. */
 FPLT_API uint32_t fplt_participation_choose(const fplt_participation *participation, uint64_t seed,
                                             uint32_t run, uint64_t round, uint32_t *active);
-
-/* Probability (trace, round-robin: share of rounds) with which an agent takes part. */
-FPLT_API double fplt_participation_rate(const fplt_participation *participation, uint32_t agent);
-/* The fewest agents that any round can have. */
-FPLT_API uint32_t fplt_participation_least(const fplt_participation *participation);
-/* Nonzero when everyone takes part in every round. */
-FPLT_API int fplt_participation_is_full(const fplt_participation *participation);
-/* The rule's name, as in the settings; constant text. */
-FPLT_API const char *fplt_participation_name(const fplt_participation *participation);
-
-/* What exists: rule number `index` and one line of help; NULL past the last. */
-FPLT_API const char *fplt_participation_list(size_t index, const char **help);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,9 @@
  *     fplt_privacy_epsilon(&claim, FPLT_CONVERT_BEST, 1e-5, &epsilon, &error);
  *
  * Neighbours are data sets that differ in one record of one agent, replaced by another; how many
- * records an agent has is public. Every argument that is not finite or out of range is refused. */
+ * records an agent has is public. Every argument that is not finite or out of range is refused.
+ *
+ * Threads and blocking: functions of numbers only. Thread-safe; nothing blocks, allocates or keeps what it is given. */
 #ifndef FEDPLT_PRIVACY_H
 #define FEDPLT_PRIVACY_H
 
@@ -46,13 +48,16 @@ typedef struct fplt_privacy_mechanism {
     int contraction; /* plain noisy gradient steps on f_i with that curvature: a round costs less
                         than the sum of its steps. 0: charge step by step */
     int full_participation; /* every agent in every round, with the same step and epochs */
-    int lattice;            /* noise of fplt_noise_add instead of a continuous Gaussian */
-    size_t dimension;       /* coordinates of the model; read with `lattice` */
-    uint32_t agents;        /* read with `lattice` by final-x */
-    uint64_t group;         /* records that are replaced at once; 0 is 1 */
+    int lattice;      /* exact discrete Gaussian noise (noise.h) instead of a continuous one */
+    size_t dimension; /* coordinates of the model; read with `lattice` */
+    uint32_t agents;  /* read with `lattice` by final-x */
+    uint64_t group;   /* records that are replaced at once; 0 is 1 */
     /* The least noise of any agent, and the root of the mean of all squares, over noise_tau; 0 is 1: all
      * alike. Read by final-x and final-y, where the noise of all hides the records of one. */
     double least_noise, mean_noise;
+    /* Members of every sum whose noise the adversary of secagg-sum does not know, this agent included; 0 is 1: its own
+     * noise alone. Read by secagg-sum, whose claim above 1 needs one epoch and the same noise of all. */
+    uint64_t honest;
 } fplt_privacy_mechanism;
 
 /* Contraction, full participation, continuous noise, no proximal term; one agent, one coordinate,
@@ -61,7 +66,7 @@ FPLT_API fplt_privacy_mechanism fplt_privacy_defaults(void);
 
 /* Who is looking. */
 typedef struct fplt_threat {
-    const char *name; /* transcript, broadcast, secagg, final-y, final-x, paper */
+    const char *name; /* transcript, broadcast, secagg, final-y, final-x, secagg-sum, paper */
     const char *sees; /* what the adversary sees */
     const char *help; /* one line: what the claim rests on */
     int is_guarantee; /* 0: a published figure, reproduced, that does not hold */
@@ -70,11 +75,8 @@ typedef struct fplt_threat {
 /* Number `index`, or NULL past the last; the first is the default. The first FPLT_ADVERSARIES are
  * guarantees. */
 FPLT_API const fplt_threat *fplt_privacy_threat(size_t index);
-/* By name; an unknown one is answered with the names there are. */
-FPLT_API fplt_status fplt_privacy_threat_find(const char *name, const fplt_threat **threat,
-                                              fplt_error *error);
 
-enum { FPLT_ADVERSARIES = 5 };
+enum { FPLT_ADVERSARIES = 6 };
 
 /* Rates of Renyi divergence of one record against each adversary, by the index of
  * fplt_privacy_threat(). +infinity: nothing is proved against that adversary. A rate against an
@@ -107,11 +109,6 @@ FPLT_API fplt_status fplt_privacy_claim_make(const fplt_privacy_mechanism *mecha
                                              const char *threat, fplt_privacy_claim *claim,
                                              fplt_error *error);
 
-/* Adds what a second run on the same records costs, chosen in the light of the first: rounds of
- * different lengths, say. Only claims that cover every message add up. */
-FPLT_API fplt_status fplt_privacy_claim_add(fplt_privacy_claim *total,
-                                            const fplt_privacy_claim *more, fplt_error *error);
-
 /* ---- (epsilon, delta) ---- */
 
 typedef enum fplt_conversion {
@@ -121,29 +118,10 @@ typedef enum fplt_conversion {
     FPLT_CONVERT_EXACT    /* the Gaussian's own curve; refused for a claim that is not Gaussian */
 } fplt_conversion;
 
-/* Name and one line of help of a conversion; NULL past the last. */
-FPLT_API const char *fplt_privacy_conversion(size_t index, const char **help);
-/* The conversion of that name; FPLT_BAD_VALUE, with the names there are, for an unknown one. */
-FPLT_API fplt_status fplt_privacy_conversion_find(const char *name, fplt_conversion *conversion,
-                                                  fplt_error *error);
-
 /* 0 < delta < 1. */
 FPLT_API fplt_status fplt_privacy_epsilon(const fplt_privacy_claim *claim,
                                           fplt_conversion conversion, double delta, double *epsilon,
                                           fplt_error *error);
-/* The natural logarithm of delta, which itself may be far below the smallest double. */
-FPLT_API fplt_status fplt_privacy_log_delta(const fplt_privacy_claim *claim,
-                                            fplt_conversion conversion, double epsilon,
-                                            double *log_delta, fplt_error *error);
-/* The order at which a conversion from the Renyi divergence is taken; NaN for the exact one. */
-FPLT_API double fplt_privacy_order(const fplt_privacy_claim *claim, fplt_conversion conversion,
-                                   double delta);
-
-/* The bound on the divergence of order > 1. */
-FPLT_API double fplt_privacy_renyi(const fplt_privacy_claim *claim, double order);
-/* Epsilon from the divergence at one single order > 1; classic or tight, anything else is NaN. */
-FPLT_API double fplt_privacy_epsilon_at(fplt_conversion conversion, double order, double divergence,
-                                        double delta);
 
 /* ---- chance that protects ---- */
 
@@ -155,11 +133,6 @@ typedef struct fplt_privacy_lottery {
     uint64_t rounds;    /* held, taken part in or not */
 } fplt_privacy_lottery;
 
-/* The Renyi divergence of all rounds together at an order above 1, finite. FPLT_BAD_VALUE where
- * probability is not above 0 and at most 1, mu_round not above 0, or the order not legal. Thread-
- * safe. */
-FPLT_API fplt_status fplt_privacy_lottery_renyi(const fplt_privacy_lottery *lottery, double order,
-                                                double *divergence, fplt_error *error);
 /* The best over whole orders; `order` may be NULL. */
 FPLT_API fplt_status fplt_privacy_lottery_epsilon(const fplt_privacy_lottery *lottery, double delta,
                                                   double *epsilon, uint32_t *order,
@@ -176,12 +149,6 @@ typedef struct fplt_privacy_minibatch {
     uint64_t steps;
 } fplt_privacy_minibatch;
 
-/* Deviation of the noise over the change one record can make. */
-FPLT_API double fplt_privacy_noise_multiplier(const fplt_privacy_minibatch *minibatch);
-/* Whole order >= 2. */
-FPLT_API fplt_status fplt_privacy_minibatch_renyi(const fplt_privacy_minibatch *minibatch,
-                                                  uint32_t order, double *divergence,
-                                                  fplt_error *error);
 /* Epsilon at 0 < delta < 1 by the tight conversion, the best over whole orders; `order` receives
  * that order and may be NULL. FPLT_BAD_VALUE for a number out of range. Thread-safe. */
 FPLT_API fplt_status fplt_privacy_minibatch_epsilon(const fplt_privacy_minibatch *minibatch,
@@ -213,29 +180,9 @@ FPLT_API fplt_status fplt_privacy_calibrate_minibatch(const fplt_privacy_minibat
                                                       const fplt_privacy_budget *budget,
                                                       double *noise_tau, fplt_error *error);
 
-/* The error to expect of a mechanism whose noise fits the budget; what is not finite means that
- * nothing can be said, and the candidate is passed over. */
-typedef double (*fplt_privacy_predictor)(void *context, const fplt_privacy_mechanism *mechanism);
-
-typedef struct fplt_privacy_search {
-    uint64_t most_epochs, most_rounds;
-    fplt_privacy_predictor predict;
-    void *context; /* borrowed */
-} fplt_privacy_search;
-
-/* Epochs and rounds whose predicted error is least, each candidate with its own least noise: over a
- * grid of ratio 1.25, then step by step around the best of it. `best` is the mechanism with epochs,
- * rounds and noise_tau filled in. FPLT_UNREACHABLE when no candidate has a finite prediction. */
-FPLT_API fplt_status fplt_privacy_calibrate_search(const fplt_privacy_mechanism *mechanism,
-                                                   const char *threat,
-                                                   const fplt_privacy_budget *budget,
-                                                   const fplt_privacy_search *search,
-                                                   fplt_privacy_mechanism *best, double *predicted,
-                                                   fplt_error *error);
-
 /* ---- what must hold, or the promise is empty ---- */
 
-/* Facts of a run that speak against a claim; all zero when there are none. */
+/* Facts of a run that exclude a claim; all zero when there are none. */
 typedef struct fplt_privacy_facts {
     const char *algorithm;     /* for the sentence; may be NULL */
     int sends_bare_gradient;   /* something sent is not a function of the noisy iterates */
@@ -275,28 +222,13 @@ typedef struct fplt_privacy_constants {
     int contraction;    /* the gradient in use is that of a convex function */
 } fplt_privacy_constants;
 
-/* FPLT_UNSUPPORTED for a loss of unbounded gradient without clipping. */
-FPLT_API fplt_status fplt_privacy_loss_constants(const fplt_privacy_loss *loss,
-                                                 fplt_privacy_constants *constants,
-                                                 fplt_error *error);
-
 /* ---- audit ---- */
-
-/* Clopper and Pearson: `low` and `high` each hold with the given confidence for the probability
- * behind `hits` out of `trials`. */
-FPLT_API fplt_status fplt_privacy_binomial_bounds(uint64_t hits, uint64_t trials, double confidence,
-                                                  double *low, double *high, fplt_error *error);
 
 /* How often a test between the two data sets was wrong. */
 typedef struct fplt_privacy_trials {
     uint64_t negatives, false_positives; /* runs without the record, and those taken for with */
     uint64_t positives, false_negatives; /* runs with the record, and those taken for without */
 } fplt_privacy_trials;
-
-/* A lower bound on gdp_mu that holds with the given confidence (half of the doubt to each error
- * rate), 0 when nothing was shown. A claim below it is refuted. */
-FPLT_API fplt_status fplt_privacy_audit_bound(const fplt_privacy_trials *trials, double confidence,
-                                              double *gdp_mu, fplt_error *error);
 
 #ifdef __cplusplus
 }

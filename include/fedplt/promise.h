@@ -3,18 +3,20 @@
  * numbers of agents and records), nothing stops on the data, nothing is measured, and the noise of
  * every local step is an exact discrete Gaussian from the system's random source.
  *
- *     fplt_settings_add(settings, "privacy", fplt_promise_table, ...);
+ *     fplt_trainer_declare(settings, ...);                tables, those of privacy among them
  *     fplt_promise_prepare(settings, &source, ...);       what contradicts a promise is refused
  *     fplt_job_create_from(settings, 0, &source, &job, ...);
- *     if (fplt_promise_wanted(settings))
- *         fplt_promise_create(settings, job, &plan, ...);  plans, and changes the job's run
+ *     fplt_promise_create(settings, job, &plan, ...);     plans, and changes the job's run
  *     fplt_engine_create(view->objective, &view->run, ...);
- *     fplt_certificate_make(plan, run, ...);
  *
- * A run that somebody else carries out, over a transport of one's own, is planned without a job:
+ * fplt_trainer_create does all of this, and fplt_trainer_certificate says what was promised.
+ * A run that somebody else carries out, over a transport of your own, is planned without a job:
  *
  *     fplt_promise_plan(settings, &roster, &plan, ...);    who takes part, with how many records
- *     fplt_certificate_make_for(plan, rounds, model, ...); what it promised once it has ended */
+ *     fplt_certificate_make(plan, rounds, model, ...);
+ *
+ * Threads and blocking: one thread at a time may use a plan, and the job that it changed. fplt_promise_create and
+ * fplt_promise_plan compute for up to some seconds; nothing blocks but for the system's random source (fedplt/noise.h). */
 #ifndef FEDPLT_PROMISE_H
 #define FEDPLT_PROMISE_H
 
@@ -26,12 +28,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* privacy.epsilon, privacy.delta, privacy.threat ... */
-FPLT_API extern const fplt_setting fplt_promise_table[];
-
-/* Whether the settings ask for a promise: privacy.epsilon or privacy.tau is given. */
-FPLT_API int fplt_promise_wanted(const fplt_settings *settings);
 
 /* Before the job is made: refuses settings and sources that contradict a promise, with the reason,
  * and writes into the source what follows from it (solver, bound of the rows, nothing chosen by the
@@ -77,6 +73,12 @@ typedef struct fplt_promise_view {
     char warning[256]; /* what is legal but unwise; empty: nothing */
     double predicted;  /* error of the model, squared, as the plan expects it; NaN: not planned */
     uint64_t rounds;   /* of the run; all that are charged, also computed again: mechanism.rounds */
+    /* Of the threat model secagg-sum, 0 elsewhere; how many agents in a sum are honest for certain: mechanism.honest */
+    uint32_t colluders; /* agents that may help the adversary */
+    uint32_t threshold; /* agents in a sum at least; 0: all */
+    uint32_t most;      /* agents in a round at most */
+    double unit;        /* what agents send are multiples of it: fplt_plan */
+    int drafted;        /* the schema was drafted from the records, and nobody has confirmed it */
 } fplt_promise_view;
 
 /* Plans the run and writes it into the job: step, rho, epochs, rounds, noise, no stopping and no
@@ -122,7 +124,6 @@ FPLT_API const fplt_promise_view *fplt_promise_get_view(const fplt_promise *plan
  * @retval FPLT_OK  the plan is complete
  * @retval other    as fplt_plan_resolve(); the plan is unchanged
  *
- * Thread-safe; does not block, no side effects.
  */
 FPLT_API fplt_status fplt_promise_resolve(const fplt_promise *promise, fplt_plan *plan,
                                           fplt_error *error);
@@ -130,17 +131,6 @@ FPLT_API fplt_status fplt_promise_resolve(const fplt_promise *promise, fplt_plan
 /* The exact discrete Gaussian as the source of a solver or node that keeps a promise; `noise`, one a thread, is
  * borrowed. */
 FPLT_API fplt_noise_source fplt_promise_noise(fplt_noise *noise);
-
-/* What agent number `agent` may claim when `rounds` rounds are charged to it. */
-FPLT_API fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent,
-                                        uint64_t rounds, fplt_privacy_claim *claim, double *epsilon,
-                                        fplt_error *error);
-
-/* The error that a plan expects: quadratic costs of two typical curvatures, the same for all
- * agents, on which Fed-PLT's mean state obeys a recursion of two numbers that is followed exactly,
- * noise and remaining bias together. Reads public numbers only. */
-FPLT_API double fplt_promise_predict(const fplt_promise_view *view,
-                                     const fplt_privacy_mechanism *mechanism, uint64_t epochs);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
-/* Keyed random streams (Philox4x64-10): a stream is a pure function of its key, so a result never
- * depends on which thread drew first. For simulation; privacy noise in a real federation comes
- * from the operating system, never from here. */
+/* Keyed random streams (Philox4x64-10): a stream is a pure function of its key, so no result depends on which thread drew
+ * first. For simulation: a seed can be guessed, and privacy noise comes from the operating system (fedplt/noise.h).
+ *
+ * Threads and blocking: a stream belongs to one thread at a time; nothing blocks. */
 #ifndef FEDPLT_RANDOM_H
 #define FEDPLT_RANDOM_H
 
@@ -34,31 +35,16 @@ typedef struct fplt_stream {
     int has_spare;
 } fplt_stream;
 
-/* The stream of a key: equal arguments give the same numbers in every process. Holds no memory.
- * Not for secrets: a seed can be guessed, and privacy noise comes from fedplt/noise.h. A stream
- * belongs to one thread at a time. */
+/* The stream of a key: equal arguments give the same numbers in every process. Holds no memory. */
 FPLT_API fplt_stream fplt_stream_make(uint64_t seed, uint32_t run, fplt_purpose purpose,
                                       uint64_t round, uint64_t agent, uint64_t step);
 
-/* The next 64 uniformly random bits. */
-FPLT_API uint64_t fplt_stream_bits(fplt_stream *stream);
 /* (k + 1/2) 2^-52 with k uniform on 0 .. 2^52 - 1: never 0 or 1. */
 FPLT_API double fplt_stream_uniform(fplt_stream *stream);
 /* The next draw of N(0, 1), by the method of Box and Muller. */
 FPLT_API double fplt_stream_normal(fplt_stream *stream);
-/* Writes `count` independent draws of N(0, deviation^2), the same as so many calls of
- * fplt_stream_normal. */
-FPLT_API void fplt_stream_normals(fplt_stream *stream, double deviation, double *out, size_t count);
 /* Uniform on 0 .. bound - 1, without bias; bound > 0. */
 FPLT_API uint64_t fplt_stream_below(fplt_stream *stream, uint64_t bound);
-/* Number of trials up to and including the first success: support 1, 2, ...; 0 < p <= 1. */
-FPLT_API uint64_t fplt_stream_geometric(fplt_stream *stream, double p);
-/* Gamma with the given shape > 0 and scale 1. */
-FPLT_API double fplt_stream_gamma(fplt_stream *stream, double shape);
-/* Uniformly random permutation of the array in place. */
-FPLT_API void fplt_stream_shuffle(fplt_stream *stream, uint32_t *array, size_t count);
-/* `count` distinct members of 0 .. from - 1, uniformly, in increasing order; count <= from. */
-FPLT_API void fplt_stream_choose(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,15 @@
 /* Several processes that train together: each has a block of the agents and their data, and they
- * exchange sums. How numbers get from one process to another is up to whoever fills this table; the
+ * exchange sums. How numbers get from one process to another is up to the program that fills this table; the
  * program does it with MPI.
  *
  * All processes run the same calls with the same settings: fplt_trainer_create, then fplt_trainer_run.
  * Number 0 leads: it alone is the coordinator, observes, reads checkpoints and writes files. In the
  * others fplt_trainer_run answers its orders until it destroys its trainer.
  *
- * A failure of the transport itself must end the process: there is nobody left to tell. */
+ * A failure of the transport itself must end the process: there is nobody left to tell.
+ *
+ * Threads and blocking: the table's functions are called in the thread that uses trainer or engine, one at a time, and block
+ * until the other processes answer; so does fplt_ranks_agree. */
 #ifndef FEDPLT_RANKS_H
 #define FEDPLT_RANKS_H
 
@@ -20,7 +23,7 @@ extern "C" {
 #endif
 
 typedef struct fplt_ranks {
-    size_t size;            /* sizeof(fplt_ranks) of whoever fills it */
+    size_t size;            /* sizeof(fplt_ranks), set by the program that fills it */
     unsigned number, count; /* of this process, from 0; of all */
     unsigned neighbours;    /* processes on this machine, this one included; 0: one */
     void *context;          /* for the functions */

@@ -1,6 +1,7 @@
 /* A schema says what the columns of a data file mean, so that nothing of it has to be read from the
  * records. A YAML file:
  *
+ *     drafted: yes                                 made from the records, and confirmed by nobody: delete it then
  *     header: yes                                  no: the columns are those below, in their order
  *     columns:
  *       age:      {type: number, bounds: 20..90, missing: 55}
@@ -31,7 +32,9 @@
  *     format: libsvm
  *     features: 123
  *     entries: {bounds: 0..1, missing: 0, other: neutral-row}
- *     label: {classes: [-1, 1], missing: -1, other: neutral-row} */
+ *     label: {classes: [-1, 1], missing: -1, other: neutral-row}
+ *
+ * Threads and blocking: fplt_schema_read blocks on its file; a schema does not change, and any number of threads may use it. */
 #ifndef FEDPLT_SCHEMA_H
 #define FEDPLT_SCHEMA_H
 
@@ -41,57 +44,13 @@
 extern "C" {
 #endif
 
-/* Messages name file, line and column. */
+typedef struct fplt_schema fplt_schema;
+
+/* Reads a schema. FPLT_IO where the file cannot be read, FPLT_BAD_DATA where it is no schema; messages name file, line and
+ * column. */
 FPLT_API fplt_status fplt_schema_read(const char *path, fplt_schema **schema, fplt_error *error);
-/* From memory; `path` begins messages. The canonical text is legal here too. */
-FPLT_API fplt_status fplt_schema_parse(const char *text, size_t length, const char *path,
-                                       fplt_schema **schema, fplt_error *error);
-/* A schema is counted: data sets keep the one they were read by. */
-FPLT_API fplt_schema *fplt_schema_keep(const fplt_schema *schema);
-/* Gives back one reference: a schema is released with its last one. NULL is legal. Thread-safe. */
+/* Gives back one reference: a schema is released with its last one. NULL is legal. */
 FPLT_API void fplt_schema_destroy(fplt_schema *schema);
-
-/* The canonical text: JSON without blanks, every default written out, columns in their order, numbers
- * as the shortest texts that read back the same. What means the same has the same text. Borrowed. */
-FPLT_API const char *fplt_schema_text(const fplt_schema *schema);
-/* BLAKE2b-256 of the canonical text, 64 hexadecimal digits. Borrowed. */
-FPLT_API const char *fplt_schema_digest(const fplt_schema *schema);
-
-/* Number of features that a row has after reading, each level of a category counted. */
-FPLT_API size_t fplt_schema_features(const fplt_schema *schema);
-/* Name (NULL with LIBSVM), bounds, centre and scale of a feature; each out-parameter may be NULL. */
-FPLT_API const char *fplt_schema_feature(const fplt_schema *schema, size_t feature, double *low,
-                                         double *high, double *centre, double *scale);
-/* The largest norm that a row can have, from the bounds alone; of a category at most one level
- * counts. `standardised`: after `standardise: schema`. */
-FPLT_API double fplt_schema_radius(const fplt_schema *schema, int standardised);
-
-/* Columns that are features: numbers, and categories once each; with LIBSVM the features. */
-FPLT_API size_t fplt_schema_inputs(const fplt_schema *schema);
-/* Classes of the label; 0: it is a number or a time. */
-FPLT_API uint32_t fplt_schema_classes(const fplt_schema *schema);
-
-/* The most rows of one person; 0: persons are not declared. */
-FPLT_API uint64_t fplt_schema_most(const fplt_schema *schema);
-
-/* FPLT_OK when no record is refused, whatever is in it: needed for a promise of privacy. Otherwise
- * the sentence names the column and what to declare. */
-FPLT_API fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_error *error);
-
-/* Drafts a schema from files that may be looked at: numbers with bounds rounded outwards, words as
- * categories, the column `label` of `read` (or the last of two values, or `label`) as the label. The
- * text is YAML with remarks, released with fplt_free. Bounds come from the records: before a promise
- * of privacy, replace them by what is publicly known. */
-FPLT_API fplt_status fplt_schema_draft(const char *const *paths, size_t count,
-                                       const fplt_read_settings *read, char **text,
-                                       fplt_error *error);
-
-/* The schema of data that are numbers only, without a file for it: every column of the first file but
- * label and site is a number within `bounds` (LOW..HIGH), missing ones are in the middle (LIBSVM: 0),
- * and read->labels says which labels there are; another label makes the neutral row. LIBSVM files need
- * read->features. */
-FPLT_API fplt_status fplt_schema_flat(const char *path, const fplt_read_settings *read,
-                                      const char *bounds, fplt_schema **schema, fplt_error *error);
 
 #ifdef __cplusplus
 }

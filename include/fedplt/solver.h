@@ -2,8 +2,11 @@
  *
  *     d(w) = f_i(w) + <linear, w> + (inverse_rho / 2) ||w - centre||^2
  *
- * from a given start, for some epochs. A solver is written once, against d, and every algorithm gets
- * it. */
+ * from a given start, for some epochs. A solver is written once, against d, and every algorithm gets it. This header is
+ * for authors of solvers; who only trains needs fedplt/training.h.
+ *
+ * Threads and blocking: a solver's functions are called for different agents in several threads at once, each with an
+ * fplt_local of its own; they must not block and keep no state but that of the fplt_local. */
 #ifndef FEDPLT_SOLVER_H
 #define FEDPLT_SOLVER_H
 
@@ -11,32 +14,12 @@
 #include <stdint.h>
 
 #include "fedplt/objective.h"
-#include "fedplt/random.h"
-#include "fedplt/settings.h"
 #include "fedplt/status.h"
+#include "fedplt/training.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct fplt_solver fplt_solver;
-
-/* How an agent trains. */
-typedef struct fplt_training {
-    const fplt_solver *solver;
-    double step;      /* gamma; 0: the algorithm's own choice for the agent's curvature */
-    uint32_t epochs;  /* N_e: gradient or Newton steps, or passes over the data (see by_pass) */
-    uint32_t batch;   /* stochastic solvers: records a minibatch, cut to q_i */
-    int replacement;  /* stochastic solvers: draw records with replacement */
-    int by_pass;      /* stochastic solvers: an epoch is ceil(q_i / batch) steps instead of one */
-    double noise_tau; /* noisy solvers: each step adds N(0, 2 step tau^2) to every coordinate */
-    double tolerance; /* Newton, L-BFGS: stop at ||grad d|| <= tolerance max(1, ||w||) */
-    uint32_t memory;  /* L-BFGS: pairs kept */
-    void *context;    /* for a solver of one's own */
-} fplt_training;
-
-/* gradient, automatic step, 5 epochs, batch 32 without replacement, an epoch is a step. */
-FPLT_API fplt_training fplt_training_defaults(void);
 
 /* d(w); `linear` NULL is the zero vector, and so is `centre`. */
 typedef struct fplt_subproblem {
@@ -68,9 +51,9 @@ typedef struct fplt_local {
     uint64_t seed, round;     /* with `run` and `member_index`: the key of its random streams */
     uint32_t run, member_index;
     const fplt_noise_source *noise; /* NULL: simulated, from keyed streams */
-    double *scratch;                /* fplt_local_scratch doubles, aligned to 64 bytes */
-    double *state;    /* fplt_solver_state doubles that stay with the agent between rounds; zero at
-                         first, NULL where there are none */
+    double *scratch; /* aligned to 64 bytes; a solver uses its part: fplt_local_work() */
+    double *state;   /* what the solver keeps of the agent between rounds; zero at first, NULL where
+                         it keeps nothing */
     double gradients; /* grows by the gradient evaluations made; a minibatch counts its share */
 } fplt_local;
 
@@ -109,29 +92,6 @@ struct fplt_solver {
     fplt_status (*several)(fplt_local *const *local, double *const *w, size_t count, size_t *done,
                            fplt_error *error);
 };
-
-/* Looks up a solver by its name, such as "gradient"; NULL where no solver has that name. `name` is
- * not NULL. The table is constant and lives as long as the process. Thread-safe. */
-FPLT_API const fplt_solver *fplt_solver_find(const char *name);
-/* Solver number `index`, from 0; NULL past the last. */
-FPLT_API const fplt_solver *fplt_solver_list(size_t index);
-/* Whether it takes a step size: plain gradient steps and those with a rule of their own do. */
-FPLT_API int fplt_solver_has_step(const fplt_solver *solver);
-
-/* Doubles of scratch for a run, the objective's included (fplt_local_scratch); doubles of state an
- * agent (fplt_solver_state), 0 where the solver keeps none. training->solver is not NULL. */
-FPLT_API size_t fplt_local_scratch(const fplt_objective *objective, const fplt_training *training);
-FPLT_API size_t fplt_solver_state(const fplt_objective *objective, const fplt_training *training);
-
-/* Whether the training can be done on this objective, or a sentence. */
-FPLT_API fplt_status fplt_training_check(const fplt_training *training,
-                                         const fplt_objective *objective, fplt_error *error);
-
-/* Lowers d(w) from w, in place, for the epochs of the training. The caller fills `local`, with
- * scratch and state of the sizes above; fplt_training_check must have passed. FPLT_DIVERGED when w
- * is not finite, FPLT_FAILED when a callback failed; w is then without meaning. Different `local`
- * may run in different threads. */
-FPLT_API fplt_status fplt_local_run(fplt_local *local, double *w, fplt_error *error);
 
 /* Gradient of d at w (fplt_local_gradient), with its value (fplt_local_value_gradient): building
  * blocks for a user's own solvers. Each call counts as one gradient in local->gradients and uses

@@ -1,4 +1,7 @@
-/* Outcomes of functions that can fail, and the sentence that explains a failure. */
+/* Status codes, and the sentence that explains a failure.
+ *
+ * Threads and blocking: every function is thread-safe and returns at once. An fplt_error belongs to the thread that
+ * passes it. */
 #ifndef FEDPLT_STATUS_H
 #define FEDPLT_STATUS_H
 
@@ -16,14 +19,14 @@ extern "C" {
 #define FPLT_API
 #endif
 
-/* The version of these headers; one number to compare by: 1002003 is 1.2.3. */
+/* Version of these headers; FPLT_VERSION_NUMBER is 1002003 for 1.2.3. */
 #define FPLT_VERSION_MAJOR 0
 #define FPLT_VERSION_MINOR 1
 #define FPLT_VERSION_PATCH 0
 #define FPLT_VERSION_NUMBER \
     (FPLT_VERSION_MAJOR * 1000000 + FPLT_VERSION_MINOR * 1000 + FPLT_VERSION_PATCH)
 
-/* Of the library that runs: "0.1.0". */
+/* Version of the library that runs: "0.1.0". */
 FPLT_API const char *fplt_version(void);
 
 /* code, name, text */
@@ -44,28 +47,27 @@ typedef enum fplt_status {
 #undef FPLT_STATUS_CODE
 } fplt_status;
 
-/* A caller's place for the sentence; every function that takes one accepts NULL. */
+/* Written on failure; every function that takes one accepts NULL. */
 typedef struct fplt_error {
     fplt_status status;
     char text[1024];
 } fplt_error;
 
-/* fplt_status_name is the code as a word, "bad-value"; fplt_status_text says in a few words what
- * it means. Constant texts; for another number "unknown" and "unknown status". Thread-safe. */
+/* The code as a word, "bad-value"; fplt_status_text: its meaning in a few words. Constant texts; for another number
+ * "unknown" and "unknown status". */
 FPLT_API const char *fplt_status_name(fplt_status status);
 FPLT_API const char *fplt_status_text(fplt_status status);
 
-/* Writes the sentence (cut to the space there is) and returns `status`, so that a failing
- * function can end with `return fplt_error_set(error, ...)`. */
+/* Writes the sentence, cut to the size of `text`, and returns `status`: a failing function ends with
+ * `return fplt_error_set(error, ...)`. */
 FPLT_API fplt_status fplt_error_set(fplt_error *error, fplt_status status, const char *format, ...)
     FPLT_PRINTF(3, 4);
 
-/* Puts "prefix: " before the sentence that is there, and returns its status. */
+/* Puts "prefix: " before the sentence and returns its status; FPLT_FAILED where `error` is NULL. */
 FPLT_API fplt_status fplt_error_prefix(fplt_error *error, const char *format, ...)
     FPLT_PRINTF(2, 3);
 
-/* Told after every step of a long experiment, from any thread but never two at once; non-zero stops
- * it. */
+/* Called after every step of a long experiment, in any thread but never in two at once; non-zero stops it. */
 typedef int (*fplt_watch)(void *context, size_t done, size_t total);
 
 #ifdef __cplusplus

@@ -1,4 +1,7 @@
-/* What privacy costs: accuracy against epsilon on one's own job, with and without local training. */
+/* What privacy costs: accuracy against epsilon on your own job, with and without local training.
+ *
+ * Threads and blocking: fplt_tradeoff_run blocks until the last run and uses the threads of an engine; the watch is called in the
+ * calling thread. It changes the settings: use them in no other thread meanwhile. */
 #ifndef FEDPLT_TRADEOFF_H
 #define FEDPLT_TRADEOFF_H
 

@@ -1,9 +1,12 @@
 /* A search for the rho, local step and number of epochs to take: a choice with alternatives, by
- * theory, by a short experiment, or by both. Speaks about Fed-PLT and its accelerated form. */
+ * theory, by a short experiment, or by both. Speaks about Fed-PLT and its accelerated form.
+ *
+ * Threads and blocking: fplt_tune blocks until the search is over and starts threads (run.threads) that end with it; the watch
+ * is called in any of them, never in two at once. Calls that share nothing but the objective may run at the same time. */
 #ifndef FEDPLT_TUNE_H
 #define FEDPLT_TUNE_H
 
-#include "fedplt/auto.h"
+#include "fedplt/job.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,21 +70,6 @@ FPLT_API fplt_status fplt_tune(const fplt_objective *objective, uint32_t agents,
                                fplt_error *error);
 /* Releases what the struct owns; a zeroed struct is legal. */
 FPLT_API void fplt_tuning_clear(fplt_tuning *tuning);
-
-/* ---- How far a run of Fed-PLT is from its limit ---- */
-
-typedef struct fplt_gap fplt_gap;
-
-/* Finds the minimiser by a long accelerated run, and from it the limit of every agent:
- * x_i = x*, z_i = x* - rho (gradient of f_i at x*). `prox` NULL: h = 0. FPLT_FAILED when the
- * criterion does not come down to 1e-10 of what it is at the origin. */
-FPLT_API fplt_status fplt_gap_create(const fplt_objective *objective, const fplt_prox *prox,
-                                     double rho, fplt_gap **gap, fplt_error *error);
-/* Releases the limit; NULL is legal. */
-FPLT_API void fplt_gap_destroy(fplt_gap *gap);
-/* sqrt(sum_i |x_i - x*|^2 + weight^2 |z_i - z_i*|^2) of an engine that runs fed-plt: the error that
- * fplt_theory_bound speaks of. */
-FPLT_API double fplt_gap_measure(const fplt_gap *gap, const fplt_engine *engine, double weight);
 
 #ifdef __cplusplus
 }

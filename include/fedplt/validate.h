@@ -1,5 +1,8 @@
 /* How well a method will do on rows it has not seen: cross-validation over a grid of one setting, and the
- * comparison of a federation with each site alone and with all rows in one place. */
+ * comparison of a federation with each site alone and with all rows in one place.
+ *
+ * Threads and blocking: both runs block until they are over and use the threads of a trainer; the watch is called in the
+ * calling thread. They change the settings that they borrow: use those in no other thread meanwhile. */
 #ifndef FEDPLT_VALIDATE_H
 #define FEDPLT_VALIDATE_H
 
@@ -69,14 +72,16 @@ typedef struct fplt_baseline_settings {
 /* One method on the held-out rows of one site. */
 typedef struct fplt_baseline_cell {
     double quality, low, high; /* NaN where there is none */
-    size_t rows;
+    size_t rows;               /* 0: not measured */
 } fplt_baseline_cell;
 
 typedef struct fplt_baseline {
     size_t methods; /* sites alone, then pooled, then those given */
     uint32_t sites;
-    char (*name)[96];         /* owned: of the methods */
-    fplt_baseline_cell *cell; /* owned: methods x (sites + 1), the last over all rows */
+    char (*name)[96]; /* owned: of the methods */
+    /* owned: methods x (sites + 1), the last over all rows. With more than 20 sites the model of a site alone is measured at
+     * that site, and over all rows without an interval, so that the time grows with the sites and not with their square. */
+    fplt_baseline_cell *cell;
     const char *quality;
     int stopped;
 } fplt_baseline;

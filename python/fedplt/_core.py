@@ -220,7 +220,7 @@ class Beside:
         try:
             if self._begun:
                 self._function()
-        except BaseException as failure:  # whoever waits raises it
+        except BaseException as failure:  # the waiting thread raises it
             self.failure = failure
         finally:
             self.done.set()

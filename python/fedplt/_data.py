@@ -67,7 +67,7 @@ class Rows:
 
 
 def buffer(kind: str, array: np.ndarray[Any, Any]) -> Any:
-    """The memory of an array; one of no bytes has an address all the same."""
+    """The memory of an array; an empty array has an address, too."""
     return ffi.from_buffer(kind, array if array.size else np.zeros(1, array.dtype))
 
 
@@ -96,6 +96,74 @@ def _is_missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except TypeError:  # pandas' NA is neither equal nor unequal to anything
         return True
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def numbers_of(values: Any) -> np.ndarray[Any, Any]:
+    """float64, NaN where something is no number."""
+    array = np.asarray(values)
+    if array.dtype.kind in "OUS":
+        found = [_number(value) for value in array.ravel().tolist()]
+        return np.array(found, dtype=np.float64).reshape(array.shape)
+    return np.asarray(array, dtype=np.float64)
+
+
+class Neutral:
+    """Rows and labels with privacy, where no record is refused for what is in it: a number that is missing or infinite becomes
+    0, and a row whose label is none of those declared becomes the neutral row: zeros with the first class, or with label 0."""
+
+    def __init__(self, X: Any) -> None:
+        self.cells = self.rows = 0
+        if is_sparse(X):
+            self.X = X.tocsr()
+            wrong = ~np.isfinite(self.X.data)
+            if np.any(wrong):
+                self.X = self.X.copy()
+                self.X.data[wrong] = 0
+        else:
+            self.X = numbers_of(X)
+            wrong = ~np.isfinite(self.X)
+            if np.any(wrong):
+                self.X = np.where(wrong, 0.0, self.X)
+        self.cells = int(np.count_nonzero(wrong))
+
+    def _clear(self, wrong: np.ndarray[Any, Any]) -> None:
+        self.rows = int(np.count_nonzero(wrong))
+        if not self.rows:
+            return
+        self.X = self.X.copy()
+        for row in np.flatnonzero(wrong):
+            if is_sparse(self.X):
+                self.X.data[self.X.indptr[row]:self.X.indptr[row + 1]] = 0
+            else:
+                self.X[row] = 0
+
+    def classify(self, labels: np.ndarray[Any, Any], classes: Sequence[Any]) -> np.ndarray[Any, Any]:
+        words = np.asarray(classes)
+        numeric, textual = "biuf", "US"  # the type of an array is no record's, and may be refused
+        if (labels.dtype.kind in numeric and words.dtype.kind in textual or
+                labels.dtype.kind in textual and words.dtype.kind in numeric):
+            raise BadValue(f"the labels are of type {labels.dtype}, but the classes that Privacy declares, "
+                           f"{words.tolist()}, are of type {words.dtype}: give both the same type")
+        known = set(words.tolist())
+        wrong = np.array([_is_missing(label) or label not in known for label in labels.tolist()], dtype=bool)
+        self._clear(wrong)
+        found = np.full(len(labels), words[0], dtype=words.dtype)
+        kept = [label for label, bad in zip(labels.tolist(), wrong) if not bad]
+        found[~wrong] = np.array(kept, dtype=words.dtype)
+        return found
+
+    def measure(self, labels: np.ndarray[Any, Any], lowest: float) -> np.ndarray[Any, Any]:
+        found = numbers_of(labels)
+        wrong = ~(np.isfinite(found) & (found >= lowest))
+        self._clear(wrong)
+        return np.where(wrong, 0.0, found)
 
 
 def grouped(sites: Any, count: int) -> tuple[np.ndarray[Any, Any] | None, list[int], list[str]]:

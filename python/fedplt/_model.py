@@ -136,8 +136,9 @@ class Model:
         rows = Rows(X)
         count, features = rows.shape
         info = self._info
-        if features != info.features:
-            raise BadValue(f"X has {features} features, but the model has {info.features}")
+        wanted = info.transform.inputs or info.features  # a formula is over other columns than the model's
+        if features != wanted:
+            raise BadValue(f"X has {features} features, but the model has {wanted}")
         label = np.zeros(count)
         given = ffi.new("fplt_rows *")
         rows.fill(given)

@@ -1,4 +1,6 @@
-"""Costs and local solvers of one's own, in Python.
+"""Custom costs and local solvers, in Python.
+
+A cost is any object with the methods `value` and `gradient`:
 
     class Quadratic:
         def __init__(self, A, b): self.A, self.b = A, b
@@ -230,7 +232,7 @@ class Subproblem:
 
 
 class Solver:
-    """Local training by a function of one's own: f(problem) -> w. plain_steps: it takes gradient steps
+    """Local training by a function of yours: f(problem) -> w. plain_steps: it takes gradient steps
     w - step * gradient of length `problem.step` and nothing else, so that algorithms which ask for that
     (FedAvg and its kin) may use it."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedplt import _core
 from fedplt._core import BadData, BadValue, Trainer
-from fedplt._data import Dataset, is_sparse, missing, number_of
+from fedplt._data import Dataset, Neutral, is_sparse, missing, number_of
 from fedplt._fedplt import lib
 from fedplt._model import Model
 from fedplt.privacy import Privacy
@@ -49,6 +49,8 @@ _PARAMETERS = """
     sites_ : names of the sites; None where there is one.
     model_ : fedplt.Model, with save, export and summary.
     privacy_certificate_ : dict, or None.
+    neutralised_ : with privacy, a dict: cells that were no finite number and became 0, rows whose label was none of
+        those declared and became the neutral row. It follows from the records: keep it at the site.
 """
 
 
@@ -58,6 +60,7 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
     _task = "regression"
     _loss = "auto"
     _takes_intercept = True
+    _lowest = -np.inf  # of a label
     model_: Model
     classes_: np.ndarray[Any, Any]
 
@@ -103,11 +106,23 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
             "h": (None if self.penalty in (None, "none") else self.penalty, "penalty"),
             "h-weight": (self._penalty_weight(), "penalty_weight"),
             "loss": (loss, "loss"),
-            "standardise": (None if self.privacy else "no", "standardise"),
+            **self._scaling(),
         }
 
+    def _scaling(self) -> dict[str, tuple[Any, str]]:
+        """Columns are scaled inside, and the penalty is that of the columns as they came: the solution is the same, and
+        found to all digits whatever their units. A penalty that ties coefficients together allows no scaling."""
+        if self.privacy is not None or "standardise" in (_core.setting_name(name) for name in self.settings or {}):
+            return {}
+        if self.penalty in ("ball", "group-lasso", "simplex"):
+            return {"standardise": ("no", "penalty")}
+        centred = self.fit_intercept and self._takes_intercept  # the intercept takes up what is subtracted
+        penalised = self.alpha != 0 or self.penalty not in (None, "none")
+        return {"standardise": ("auto" if centred else "scale", "standardise"),
+                "penalty-units": ("columns" if penalised else None, "penalty")}
+
     def _penalty_weight(self) -> Any:
-        """None where there is nothing to weigh; what cannot be weighed and is all the same, the library refuses."""
+        """None where there is nothing to weigh; the library refuses weights that have no effect."""
         if self.penalty_weight != 0:
             return self.penalty_weight
         if self.penalty in (None, "none") or not _has_weight(self.penalty):
@@ -164,9 +179,9 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
 
     # data
 
-    def _check(self, X: Any, reset: bool) -> Any:
+    def _check(self, X: Any, reset: bool, names: Any = None) -> Any:
         """The rows as an array or CSR matrix of float64, without a copy where they are that already."""
-        names = _names_of(X)
+        names = _names_of(X) if names is None else names
         if not reset:
             check_is_fitted(self)
             self._check_names(names)
@@ -208,9 +223,34 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
             raise BadData("Input y contains NaN or infinity.")
         return labels
 
+    def _neutral(self, X: Any, y: Any) -> tuple[Any, np.ndarray[Any, Any]]:
+        """Rows and labels with privacy; neutralised_ says how many were changed, at the site only."""
+        found = Neutral(X)
+        names = _names_of(X)
+        if y is None:
+            raise BadValue("This estimator requires y to be passed, but the target y is None.")
+        labels = _column(y)
+        if len(labels) != found.X.shape[0]:
+            raise BadValue("Found input variables with inconsistent numbers of samples: "
+                           f"{[found.X.shape[0], len(labels)]}")
+        if self._task in ("binary", "classes"):
+            assert self.privacy is not None and self.privacy.classes is not None
+            labels = found.classify(labels, self.privacy.classes)
+        else:
+            labels = found.measure(labels, self._lowest)
+        self.neutralised_ = {"cells": found.cells, "rows": found.rows}
+        return self._check(found.X, True, names), labels
+
     def _dataset(self, X: Any, y: Any, sites: Any, sample_weight: Any) -> Dataset:
-        rows = self._check(X, True)
-        labels = self._labels(y, rows.shape[0])
+        classes = self.privacy.classes if self.privacy is not None else None
+        if self.privacy is not None and classes is None and self._task in ("binary", "classes"):
+            raise BadValue("with privacy the classes are declared, never read from the rows: "
+                           "Privacy(..., classes=[...])")
+        if self.privacy is not None and self._task != "survival":
+            rows, labels = self._neutral(X, y)
+        else:
+            rows = self._check(X, True)
+            labels = self._labels(y, rows.shape[0])
         if sample_weight is not None:
             weight = np.asarray(sample_weight, dtype=np.float64)
             if weight.shape != (rows.shape[0],):
@@ -229,10 +269,6 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
                     sites = np.asarray(sites)[counts]
             sample_weight = weight
         names = getattr(self, "feature_names_in_", None)
-        classes = self.privacy.classes if self.privacy is not None else None
-        if self.privacy is not None and classes is None and self._task in ("binary", "classes"):
-            raise BadValue("with privacy the classes are declared, never read from the rows: "
-                           "Privacy(..., classes=[...])")
         return Dataset(rows, labels, None if number_of(sites) is not None else sites, task=self._task,
                        sample_weight=sample_weight, classes=classes,
                        features=None if names is None else list(names))
@@ -392,10 +428,11 @@ class FedPLTPoisson(FedPLTRegressor):
     __doc__ = "Poisson regression with a logarithmic link over sites: counts." + _PARAMETERS
 
     _loss = "poisson"
+    _lowest = 0.0
 
     def _labels(self, y: Any, count: int) -> np.ndarray[Any, Any]:
         labels = super()._labels(y, count)
-        if np.any(labels < 0):
+        if np.any(labels < self._lowest):
             raise BadData("y has negative values, but counts are needed")
         return labels
 

@@ -194,7 +194,7 @@ def compare(algorithms: str | Sequence[str] | None = None, *, runs: int = 20, tu
             callback: Callable[[tuple[int, int]], Any] | None = None, **settings: Any) -> Comparison:
     """Runs algorithms (None: all) on the same problem to a common criterion, `runs` times each. tune:
     searches each one's parameters and step first, with the same effort. Data in memory, own costs, files
-    (data=...) or, by default, the paper's problem drawn anew for each run. Data of one's own have the defaults of
+    (data=...) or, by default, the paper's problem drawn anew for each run. Your own data have the defaults of
     the estimators; paper=True takes the paper's. callback gets (done, total)."""
     own = as_solver(solver)
     if own is None and solver is not None:

@@ -2,7 +2,7 @@
 thread of its own.
 
     fedplt.federation.found("heart", "hospitals", "coordinator.example:7010")
-    code = fedplt.federation.invite("heart", "basel")          # for one site, good once
+    code = fedplt.federation.invite("heart", "basel")          # for one site, valid once
     leader = fedplt.Coordinator(folder="heart", listen="0.0.0.0:7010", roster=["basel", "chur"]).start()
 
     fedplt.federation.join(code, "basel")                      # at the site
@@ -11,10 +11,12 @@ thread of its own.
 """
 from __future__ import annotations
 
+import hashlib
+import inspect
 import os
 from typing import Any, Callable
 
-from fedplt._core import BadValue, Beside, STOP, Settings, Watcher, beside, call, interrupted, given, take_text, text
+from fedplt._core import BadValue, Beside, STOP, Settings, Watcher, beside, call, encoded, interrupted, given, take_text, text
 from fedplt._fedplt import ffi, lib
 
 def _path(path: Any) -> bytes:
@@ -27,7 +29,7 @@ def found(folder: Any, federation: str, address: str) -> None:
 
 
 def invite(folder: Any, name: str) -> str:
-    """A code that lets the agent in: good once, for seven days."""
+    """A code that lets the agent join: valid once, for seven days."""
     code = ffi.new("char **")
     call(lib.fplt_federation_invite, _path(folder), name.encode(), code)
     return take_text(code[0])
@@ -190,22 +192,54 @@ class Coordinator(_Member):
         call(lib.fplt_settings_add, settings.pointer, b"federation", lib.fplt_federation_lead_table)
 
 
+def digest(*parts: Any) -> str:
+    """SHA-256 of the parts in their order, as 64 hexadecimal digits: bytes, texts, and classes, functions or modules by
+    their source. A cost's digest names its program: the class of the cost, and everything that changes what it computes."""
+    found = hashlib.sha256()
+    for part in parts:
+        words = part if isinstance(part, bytes) else (part if isinstance(part, str) else inspect.getsource(part)).encode()
+        found.update(len(words).to_bytes(8, "little") + words)
+    return found.hexdigest()
+
+
 class Agent(_Member):
     """Takes part with a site's data. Keywords are the keys of site.yaml; agree(proposal, hash) is asked
-    where there is no policy."""
+    where there is no policy.
+
+    `cost` is the site's own cost for proposals with `loss: custom`: an object as fedplt.Costs takes it, with the attributes
+    `name`, `version`, `digest` (fedplt.federation.digest) and `dimension` that the proposal must name. Its methods keep no
+    state between calls, so that an agent that was killed goes on with the same bits. What they raise ends the agent, and
+    run() or join() raises it."""
 
     _name = "agent"
 
-    def __init__(self, *, agree: Callable[[str, str], Any] | None = None, **settings: Any) -> None:
+    def __init__(self, *, agree: Callable[[str, str], Any] | None = None, cost: Any = None, **settings: Any) -> None:
         self._run = lib.fplt_federation_take_part
         super().__init__(**settings)
+        if cost is not None:
+            self._bring(cost)
         if agree is not None:
             self.agree = agree
             self._watch.agree = lib.fpltpy_agree
+
+    def _bring(self, cost: Any) -> None:
+        from fedplt.costs import Costs
+
+        missing = [name for name in ("name", "version", "digest", "dimension") if getattr(cost, name, None) is None]
+        if missing:
+            raise BadValue(f"the cost has no {' and no '.join(missing)}: a proposal names a custom cost by name, version, "
+                           "digest and dimension")
+        self.costs = Costs([cost], cost.dimension)
+        self.costs.watcher = self
+        self._words = [ffi.new("char[]", encoded(str(getattr(cost, name)))) for name in ("name", "version", "digest")]
+        self._cost = ffi.new("fplt_federation_cost *", {
+            "size": ffi.sizeof("fplt_federation_cost"), "name": self._words[0], "version": self._words[1],
+            "digest": self._words[2], "objective": self.costs.pointer})
+        self._watch.cost = self._cost
 
     def _declare(self, settings: Any, _: Any) -> None:
         call(lib.fplt_federation_site_declare, settings.pointer)
 
 
 __all__ = ["Coordinator", "Agent", "found", "invite", "request", "sign", "join", "revoke", "members",
-           "free_port"]
+           "free_port", "digest"]

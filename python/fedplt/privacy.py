@@ -145,11 +145,10 @@ class Promise:
         loss = self.view.loss
         parts: dict[str, Any] = dict(task=task, loss=text(loss.name), intercept=bool(loss.intercept), features=width, classes=names,
                      names=features, radius=float(loss.row_norm), huber_delta=float(loss.huber_delta))
-        words = Model.from_weights(x, **parts).to_json().encode()
+        words = Model.from_weights(x, **parts, training={"algorithm": self.algorithm}).to_json().encode()
         found = ffi.new("char **")
-        call(lib.fplt_certificate_make_for, self.view, ffi.new("uint64_t[]", charged), words, len(words), found)
-        record = {"algorithm": self.algorithm, "privacy": json.loads(take_text(found[0]))}
-        return Model.from_weights(x, **parts, training=record)
+        call(lib.fplt_certificate_make, self.view, ffi.new("uint64_t[]", charged), words, len(words), found)
+        return Model.from_json(take_text(found[0]))
 
     def __repr__(self) -> str:
         return (f"<fedplt.privacy.Promise epsilon {self.epsilon:.4g}, delta {self.delta:g}: {self.rounds} rounds of "

@@ -44,6 +44,63 @@ def test_a_tolerance_of_zero_takes_all_rounds():
     assert found.n_iter_ == 7
 
 
+def newton(X, y, alpha):
+    """Minimiser of the mean logistic loss + alpha/2 ||w||^2 with a free intercept, in other hands: on columns of mean 0
+    and size 1, with the penalty of the columns as they are."""
+    mean, unit = X.mean(0), np.sqrt(X.var(0) + alpha)
+    Z = np.c_[(X - mean) / unit, np.ones(len(X))]
+    ridge, w = np.diag(np.r_[alpha / unit**2, 0]), np.zeros(X.shape[1] + 1)
+    for _ in range(40):
+        q = 1 / (1 + np.exp(-Z @ w))
+        w -= np.linalg.solve((Z * (q * (1 - q))[:, None]).T @ Z / len(X) + ridge, Z.T @ (q - y) / len(X) + ridge @ w)
+    return w[:-1] / unit, w[-1] - w[:-1] / unit @ mean
+
+
+@pytest.mark.parametrize("alpha", [0, 0.01])
+@pytest.mark.parametrize("factor", [1e-7, 1, 1e7])
+def test_the_scale_of_a_column_costs_no_digits(alpha, factor):
+    """Also of one far from zero. The penalty stays that of the column as it is, so that only alpha 0 has the same fit."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 4)) + [0, 0, 100, 0]
+    y = (rng.random(400) < 1 / (1 + np.exp(-X @ [1, -1, 0.5, 0.2] + 50))).astype(int)
+    X[:, 1:3] *= factor
+    coefficients, intercept = newton(X, y, alpha)
+    unit = np.sqrt(X.var(0) + alpha)  # a coefficient that is shrunk to nothing counts by what it adds
+    for method in ({}, {"algorithm": "fed-plt-anderson"}, {"algorithm": "fed-lbfgs"}):
+        fitted = fedplt.FedPLTClassifier(alpha, tol=1e-9, **method).fit(X, y, sites=3)
+        assert fitted.outcome_ == "converged"
+        np.testing.assert_allclose(fitted.coef_[0] * unit, coefficients * unit, rtol=2e-7, atol=1e-9)
+        np.testing.assert_allclose(fitted.intercept_[0], intercept, rtol=2e-7)
+
+
+def test_the_scale_of_a_column_and_other_penalties():
+    """l1 as in scikit-learn's saga on columns it can do; a box in the units of the columns; no scaling for a ball."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 3))
+    y = X @ [1, -0.5, 0.02] + 0.1 * rng.normal(size=300)
+    lasso = linear_model.Lasso(alpha=0.05, tol=1e-14, max_iter=100000).fit(X * [1, 30, 1], y)
+    fitted = fedplt.FedPLTRegressor(0, penalty="l1", penalty_weight=0.05).fit(X * [1, 30, 1], y)
+    np.testing.assert_allclose(fitted.coef_, lasso.coef_, rtol=1e-6, atol=1e-10)
+    assert fitted.coef_[2] == 0
+    boxed = fedplt.FedPLTRegressor(0, penalty="box", settings={"h-low": -0.01, "h-high": 0.5}).fit(X * [1, 30, 1], y)
+    np.testing.assert_allclose(boxed.coef_[:2], [0.5, -0.01], rtol=1e-9)
+    ball = fedplt.FedPLTRegressor(0, penalty="ball", settings={"h-radius": 0.5}).fit(X, y)
+    np.testing.assert_allclose(np.linalg.norm(ball.coef_), 0.5, rtol=1e-9)
+
+
+def test_a_formula_is_over_the_columns_of_a_frame(binary):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    frame = pandas.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200), "k": rng.integers(1, 4, 200)})
+    y = (rng.random(200) < 1 / (1 + np.exp(-frame.a + frame.a * frame.b))).astype(int)
+    fitted = fedplt.FedPLTClassifier(0.01, settings={"formula": "~ a * b + I(b^2) + C(k)"}).fit(frame, y, sites=2)
+    made = np.column_stack([frame.a, frame.b, frame.b**2, frame.k == 2, frame.k == 3, frame.a * frame.b])
+    plain = fedplt.FedPLTClassifier(0.01).fit(made, y, sites=2)
+    np.testing.assert_allclose(fitted.coef_, plain.coef_, rtol=1e-6)
+    np.testing.assert_allclose(fitted.predict_proba(frame), plain.predict_proba(made), rtol=1e-7)
+    assert list(fitted.model_.summary()["name"])[:6] == ["a", "b", "I(b^2)", "k=2", "k=3", "a:b"]
+
+
 def test_softmax_coefficients_are_scikit_learns():
     X, y = sklearn.datasets.load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
@@ -132,7 +189,8 @@ def test_the_bits_are_the_command_lines(binary, program, tmp_path):
                         [["--algorithm", "tamuna", "--participation", "fixed", "--active", "2", "--rounds",
                           "50"], {"algorithm": "tamuna", "participation": "fixed", "active": 2,
                                   "max_iter": 50}]):
-        subprocess.run([program, "train", "--data", "rows.csv", "--eps", "0.02", "--standardise", "no",
+        subprocess.run([program, "train", "--data", "rows.csv", "--eps", "0.02", "--standardise", "auto",
+                        "--penalty-units", "columns",
                         "--tolerance", "1e-16", "--relative", "yes", "--out", "out", "--pictures", "no",
                         "--threads", "1", "--quiet", *extra],
                        cwd=tmp_path, check=True)
@@ -173,6 +231,43 @@ def test_a_ledger_has_one_account_for_the_same_records(binary, tmp_path):
     assert len(run.model.certificate["agents"][0]["ledger"]["earlier"]) == 2
     run = fedplt.train(privacy=fedplt.Privacy(1, rows=None, ledger=book), **words)  # now it knows the file
     assert run.model.certificate["agents"][0]["ledger"]["account"] == "heart"
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_no_record_is_refused_with_privacy(binary, kind):
+    """A number that is none becomes 0, a row without a declared label the neutral one, as if they had been given so."""
+    X, y, _ = binary
+    words = np.unique(y)
+    promise = fedplt.Privacy(tau=1e-9, noise="simulated", rows=3, classes=words)
+    X, labels = np.array(X, dtype=object), np.array(y, dtype=object)
+    X[3, 0], X[4, 1], X[5, 0] = np.nan, -np.inf, "twelve"
+    labels[6], labels[7], labels[8] = "none of them", None, np.nan
+    clean, expected = X.copy(), labels.copy()
+    clean[3, 0] = clean[4, 1] = clean[5, 0] = 0
+    clean[6:9], expected[6:9] = 0, words[0]
+    clean, expected = clean.astype(float), expected.astype(y.dtype)
+    if kind == "sparse":
+        from scipy.sparse import csr_matrix
+        X[5, 0] = np.nan
+        X, clean = csr_matrix(X.astype(float)), csr_matrix(clean)
+    fixed = {"rounds": 3}
+    odd = fedplt.FedPLTClassifier(0.1, privacy=promise, settings=fixed, random_state=1).fit(X, labels)
+    plain = fedplt.FedPLTClassifier(0.1, privacy=promise, settings=fixed, random_state=1).fit(clean, expected)
+    assert odd.neutralised_ == {"cells": 3, "rows": 3} and plain.neutralised_ == {"cells": 0, "rows": 0}
+    assert np.allclose(odd.coef_, plain.coef_, atol=1e-7, rtol=0)
+    assert "neutralised" not in odd.model_.to_json()
+
+
+@pytest.mark.parametrize("model", [fedplt.FedPLTRegressor, fedplt.FedPLTPoisson])
+def test_no_label_is_refused_with_privacy(counts, model):
+    X, y, _ = counts
+    y = np.array(y, dtype=float)
+    y[[2, 3]] = np.nan, np.inf
+    y[4] = -3
+    promise = fedplt.Privacy(tau=0.1, noise="simulated", rows=1)
+    settings = {"rounds": 2, "clip": 1, **({"predictor-bound": 3} if model is fedplt.FedPLTPoisson else {})}
+    fitted = model(0.1, privacy=promise, settings=settings).fit(X, y)
+    assert fitted.neutralised_["rows"] == (3 if model is fedplt.FedPLTPoisson else 2)
 
 
 def test_private_training_verifies(binary):
@@ -229,7 +324,7 @@ def test_models_survive_pickle_files_and_other_programs(binary, tmp_path):
     assert again.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
     fitted.model_.save(tmp_path / "model.json")
     assert fedplt.Model.load(tmp_path / "model.json").weights.tobytes() == fitted.model_.weights.tobytes()
-    # columns were standardised: the coefficients are in their own units all the same
+    # columns were standardised: the coefficients are still in their own units
     assert np.allclose(fitted.decision_function(X), X @ fitted.coef_[0] + fitted.intercept_, atol=1e-12)
     fitted.model_.export(tmp_path / "model.onnx")
     onnx = pytest.importorskip("onnx")

@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -29,6 +30,23 @@ def test_comparison_is_the_command_lines(program, tmp_path):
             assert [None if np.isinf(value) else value for value in ours] == one[name]
     ends = found.curves.groupby("algorithm")["criterion"].last()
     assert ends["fed-plt"] <= 1e-5 < ends["fedavg"]
+
+
+def test_tables_of_a_database_give_the_bits_of_csv(tmp_path):
+    random = np.random.default_rng(4)
+    rows = [(i, "ab"[i % 2], *random.normal(size=2), int(random.integers(0, 2))) for i in range(60)]
+    (tmp_path / "d.csv").write_text("id,site,x,z,label\n" + "".join(
+        f"{i},{site},{float(x)!r},{float(z)!r},{label}\n" for i, site, x, z, label in rows))
+    with sqlite3.connect(tmp_path / "d.db") as base:
+        base.execute("create table t(id integer, site text, x real, z real, label integer)")
+        base.executemany("insert into t values(?,?,?,?,?)", rows[::-1])
+    base.close()
+    wanted = fedplt.train(data=tmp_path / "d.csv", id="id", rounds=20)
+    for address in ("table=t&order-by=id", "query=select id, site, x, z, label from t&order-by=id"):
+        found = fedplt.train(data=[f"sqlite:{tmp_path}/d.db?{address}"], id="id", rounds=20)
+        np.testing.assert_array_equal(wanted.x, found.x)
+    with pytest.raises(fedplt.BadValue, match="the order of the rows is not settled"):
+        fedplt.train(data=f"sqlite:{tmp_path}/d.db?table=t", id="id")
 
 
 def test_comparison_of_rows_and_costs():

@@ -93,8 +93,9 @@ def test_declared_classes(binary):
     assert three.predict_proba(X).shape == (len(X), 3) and three.classes_.tolist() == ["b", "c", "a"]
     assert fedplt.Privacy(1, classes=np.array([0, 1])) == fedplt.Privacy(1, classes=[0, 1])
     hash(fedplt.Privacy(1, classes=[0, 1]))
-    for says, classes in (("one of them twice", [0, 1, 1]), ("the label 1 is none", [0, 2]),
-                          ("label 0 is none", ["0", "1"])):
+    other = Classifier(privacy=fedplt.Privacy(5, rows=3, classes=[0, 2])).fit(X, y, sites)
+    assert other.neutralised_["rows"] == np.sum(y == 1)  # no record is refused for its label
+    for says, classes in (("one of them twice", [0, 1, 1]), ("give both the same type", ["0", "1"])):
         with pytest.raises(ValueError, match=says):
             Classifier(privacy=fedplt.Privacy(1, classes=classes)).fit(X, y, sites)
 

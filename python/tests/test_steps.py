@@ -184,9 +184,9 @@ def test_wrong_messages_are_refused():
 
 
 def test_the_common_step_is_automatic():
-    """The last number of an encoded plan; 2/(lmax Ne (Ne + 3)) for FedLin with momentum, 0 where each has its own."""
+    """The last number but one of an encoded plan; 2/(lmax Ne (Ne + 3)) for FedLin with momentum, 0 where each has its own."""
     def step(*words, **settings):
-        return np.frombuffer(bytes(Plan(*words, AGENTS, N, lmin=0.1, lmax=4.0, epochs=3, **settings))[-8:])[0]
+        return np.frombuffer(bytes(Plan(*words, AGENTS, N, lmin=0.1, lmax=4.0, epochs=3, **settings))[-16:-8])[0]
     assert step("fedlin", solver="accelerated") == pytest.approx(2 / (4 * 3 * 6), rel=1e-14)
     assert step("fedlin") != step("fedlin", solver="accelerated")
     assert step("fedavg", step=0.25) == 0.25

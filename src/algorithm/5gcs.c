@@ -15,8 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "fedplt/sum.h"
-
 enum { GAMMA, TAU, MU };
 enum { XHAT, V };
 
@@ -60,7 +58,8 @@ static double inverse_rho(const fplt_facts *facts, const double *parameter)
     return parameter[TAU] - parameter[MU];
 }
 
-static fplt_status check(const fplt_facts *facts, const double *parameter, fplt_error *error)
+static fplt_status check_parameters(const fplt_facts *facts, const double *parameter,
+                                    fplt_error *error)
 {
     double least = facts->curvature.lowest + inverse_rho(facts, parameter);
     if (!(least > 0))
@@ -157,7 +156,7 @@ const fplt_algorithm fplt__5gcs = {
     .settings = settings,
     .step_rule = "1/(lmax - strong-convexity + penalty)",
     .choose = choose,
-    .check = check,
+    .check = check_parameters,
     .step = step,
     .inverse_rho = inverse_rho,
     .begin_coordinator = begin_coordinator,

@@ -4,14 +4,32 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithm/local_step.h"
+#include "base/random.h"
+#include "base/settings.h"
 #include "base/status.h"
+#include "base/sum.h"
+#include "base/text.h"
+#include "solver/solver.h"
 
 static const fplt_algorithm *const algorithms[] = {
-    &fplt__fed_plt,   &fplt__fed_plt_anderson, &fplt__fedpd,
-    &fplt__fedlin,    &fplt__tamuna,           &fplt__led,
-    &fplt__5gcs,      &fplt__fedsplit,         &fplt__scaffnew,
-    &fplt__scaffold,  &fplt__fedavg,           &fplt__fedprox,
-    &fplt__fed_lbfgs, &fplt__fed_newton,       &fplt__fednl,
+    &fplt__fed_plt,
+    &fplt__fed_plt_anderson,
+    &fplt__fedpd,
+    &fplt__fedlin,
+    &fplt__tamuna,
+    &fplt__led,
+    &fplt__5gcs,
+    &fplt__fedsplit,
+    &fplt__scaffnew,
+    &fplt__scaffold,
+    &fplt__fedavg,
+    &fplt__fedprox,
+    &fplt__fed_lbfgs,
+    &fplt__fed_newton,
+    &fplt__fednl,
+    &fplt__fed_lbfgs_partial,
+    &fplt__fed_newton_partial,
 };
 
 const fplt_algorithm *fplt_algorithm_list(size_t index)
@@ -76,7 +94,7 @@ static double number_of(const fplt_setting *row, const char *text)
         return choice_index(row->choices, text);
     if (row->kind == FPLT_SWITCH)
         return strcmp(text, "yes") == 0 || strcmp(text, "true") == 0 || strcmp(text, "on") == 0;
-    return fplt_parse_real(text, &real) ? NAN : real;
+    return fplt__parse_real(text, &real) ? NAN : real;
 }
 
 void fplt_algorithm_defaults(const fplt_algorithm *algorithm, double *parameter)
@@ -90,7 +108,7 @@ void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *s
 {
     for (size_t i = 0; algorithm->settings[i].name; i++) {
         const fplt_setting *row = &algorithm->settings[i];
-        int known = fplt_settings_find(settings, row->name) != NULL;
+        int known = fplt__settings_find(settings, row->name) != NULL;
         parameter[i] =
             number_of(row, known ? fplt_settings_text(settings, row->name) : row->standard);
     }
@@ -127,8 +145,42 @@ static fplt_status check_ranges(const fplt_algorithm *algorithm, const double *p
     return FPLT_OK;
 }
 
-fplt_status fplt_algorithm_resolve(const fplt_algorithm *algorithm, const fplt_facts *facts,
-                                   double *parameter, fplt_error *error)
+/* Whether agents send something that no running sum follows. */
+static int sends_sums(const fplt_shape *shape)
+{
+    for (unsigned e = 0; e < shape->exchanges; e++)
+        if (shape->exchange[e].up || shape->exchange[e].up_scalars)
+            return 1;
+    return 0;
+}
+
+const char *fplt__algorithm_lacks(const fplt_algorithm *a)
+{
+    const struct {
+        const char *name;
+        int there;
+    } parts[] = {
+        {"name", a->name != NULL},
+        {"settings (an empty table is {FPLT_SETTINGS_END})", a->settings != NULL},
+        {"shape.exchanges", a->shape.exchanges > 0},
+        {"step", a->step != NULL},
+        {"broadcast", a->broadcast != NULL},
+        {"local", a->local != NULL},
+        {"absorb", a->absorb || !sends_sums(&a->shape)},
+        {"model", a->model != NULL},
+        {"finish", a->finish || !a->shape.finish_down},
+        {"shape.finish_down", !a->finish || a->shape.finish_down},
+        {"prepare", a->prepare || !a->conclude},
+        {"conclude", a->conclude || !a->prepare},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].there)
+            return parts[i].name;
+    return NULL;
+}
+
+fplt_status fplt__algorithm_resolve(const fplt_algorithm *algorithm, const fplt_facts *facts,
+                                    double *parameter, fplt_error *error)
 {
     fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, algorithm, error);
     if (!status)
@@ -172,8 +224,13 @@ fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm, const fplt_sol
     return FPLT_OK;
 }
 
-void fplt_agent_pose(fplt_agent *agent, const fplt_round *round, const double *linear,
-                     const double *centre, double inverse_rho)
+void fplt_grid_round(double *x, size_t count)
+{
+    fplt__grid_round(x, count);
+}
+
+void fplt__agent_pose(fplt_agent *agent, const fplt_round *round, const double *linear,
+                      const double *centre, double inverse_rho)
 {
     fplt_local *local = agent->local;
     local->problem.linear = linear;
@@ -187,8 +244,8 @@ fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round, cons
                                 const double *centre, double inverse_rho, double *w,
                                 fplt_error *error)
 {
-    fplt_agent_pose(agent, round, linear, centre, inverse_rho);
-    return fplt_local_run(agent->local, w, error);
+    fplt__agent_pose(agent, round, linear, centre, inverse_rho);
+    return fplt__local_run(agent->local, w, error);
 }
 
 void fplt__begin_model(fplt_coordinator *coordinator, const double *start)
@@ -244,7 +301,7 @@ fplt_status fplt__train_corrected(fplt_agent *agent, const fplt_round *round, do
 
 uint32_t fplt__random_length(fplt_stream *shared, double p)
 {
-    uint64_t length = fplt_stream_geometric(shared, p);
+    uint64_t length = fplt__stream_geometric(shared, p);
     return length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
 }
 

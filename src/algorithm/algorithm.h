@@ -19,6 +19,11 @@ extern const fplt_algorithm fplt__fedprox;
 extern const fplt_algorithm fplt__fed_lbfgs;
 extern const fplt_algorithm fplt__fed_newton;
 extern const fplt_algorithm fplt__fednl;
+extern const fplt_algorithm fplt__fed_lbfgs_partial;
+extern const fplt_algorithm fplt__fed_newton_partial;
+
+/* Names the first part that a round cannot do without and that this algorithm lacks; NULL: it is complete. */
+const char *fplt__algorithm_lacks(const fplt_algorithm *algorithm);
 
 /* For methods whose coordinator keeps the model x as its first vector: where it begins, what it
  * broadcasts (also in the finish), its mean over the cohort, and what is deployed. */
@@ -59,7 +64,7 @@ double fplt__inner(const double *a, const double *b, size_t count);
 void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension);
 
 /* 1/sqrt(smoothness * strong convexity): the proximal weight rho of Peaceman-Rachford and its
- * relatives, as fplt_theory_balanced_rho has it. */
+ * relatives, as fplt__theory_balanced_rho has it. */
 double fplt__balanced_rho(const fplt_curvature *curvature);
 
 /* For methods whose parameter number 0 is the penalty rho of their proximal local cost: its automatic
@@ -67,5 +72,9 @@ double fplt__balanced_rho(const fplt_curvature *curvature);
 void fplt__choose_rho(const fplt_facts *facts, double *parameter);
 double fplt__rho_inverse(const fplt_facts *facts, const double *parameter);
 double fplt__rho_step(const fplt_facts *facts, const double *parameter);
+
+/* For `prepare`: says what the agent's solver is to lower, for the round's epochs. */
+void fplt__agent_pose(fplt_agent *agent, const fplt_round *round, const double *linear,
+                      const double *centre, double inverse_rho);
 
 #endif

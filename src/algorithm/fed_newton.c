@@ -1,8 +1,10 @@
-/* Newton's method on the sum of all costs, for smooth costs of few coordinates with all agents active.
+/* Newton's method on the sum of all costs, for few coordinates with all agents active; with h, the proximal Newton method
+ * [Lee, Sun and Saunders 2014].
  *
  *     down:  x + t d
  *     agent: sends the gradient, the lower triangle of the Hessian and the value of f_i there
- *     coordinator: accepts the point or shortens t; d = -H^-1 g, H and g the exact sums */
+ *     coordinator: accepts the point or shortens t; x + d = argmin <g, z - x> + (z - x)'H(z - x)/2 + h(z), H and g
+ *            the exact sums */
 #include "algorithm/descent.h"
 
 static const fplt_setting settings[] = {FPLT_SETTINGS_END};
@@ -13,12 +15,13 @@ static void reshape(const double *parameter, size_t dimension, fplt_shape *shape
     (void)parameter;
     size_t numbers = fplt__triangle(dimension);
     shape->work = (unsigned)dimension;
-    shape->vectors = FPLT__DESCENT_VECTORS + (unsigned)dimension;
+    shape->scratch = fplt__newton_scratch(dimension);
     shape->exchange[0].up = 1 + (unsigned)(numbers / dimension);
     shape->exchange[0].up_scalars = 1 + (unsigned)(numbers % dimension);
 }
 
-static fplt_status check(const fplt_facts *facts, const double *parameter, fplt_error *error)
+static fplt_status check_parameters(const fplt_facts *facts, const double *parameter,
+                                    fplt_error *error)
 {
     (void)parameter;
     return fplt__check_square(facts, "fed-newton", error);
@@ -32,9 +35,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
     double *value = up + n + fplt__triangle(n);
     fplt_status status = fplt__agent_value_gradient(agent, round, x, value, up, error);
     if (!status)
-        status = fplt__agent_hessian(agent, round, x, agent->work, error);
-    if (!status)
-        fplt__triangle_pack(agent->work, n, up + n);
+        status = fplt__agent_triangle(agent, round, x, agent->work, up + n, error);
     return status;
 }
 
@@ -45,7 +46,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
     (void)exchange;
     size_t n = coordinator->dimension;
     if (fplt__descent_arrive(coordinator, sum, sum[n + fplt__triangle(n)]))
-        fplt__newton_aim(coordinator, sum + n, 0, coordinator->vector + FPLT__DESCENT_VECTORS * n);
+        fplt__newton_aim(coordinator, sum + n);
 }
 
 const fplt_algorithm fplt__fed_newton = {
@@ -53,15 +54,17 @@ const fplt_algorithm fplt__fed_newton = {
     .name = "fed-newton",
     .title = "Newton at the coordinator",
     .reference = "Newton's method on the exact sum of the agents' gradients and Hessians",
-    .shape = {.numbers = FPLT__DESCENT_NUMBERS,
+    .shape = {.vectors = FPLT__DESCENT_VECTORS,
+              .numbers = FPLT__DESCENT_NUMBERS,
               .exchanges = 1,
               .exchange = {{.down = 1}},
               .local_model = -1},
-    .allows =
-        FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START | FPLT_SENDS_HESSIANS,
+    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_COMPOSITE |
+              FPLT_ALLOWS_ANY_START | FPLT_SENDS_HESSIANS,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
-    .no_partial = "its step is Newton's for the sum of all costs; use fed-plt",
+    .no_partial = "its step is Newton's for the sum of all costs; use fed-newton-partial",
+    .partial_form = &fplt__fed_newton_partial,
     .no_privacy = "it sends the bare gradient and Hessian of the agent's cost; use fed-plt",
     .paper.epochs = "none",
     .paper.problems = "non-convex",
@@ -69,7 +72,7 @@ const fplt_algorithm fplt__fed_newton = {
     .common_step = 1,
     .step_rule = "not used: the coordinator searches the step",
     .reshape = reshape,
-    .check = check,
+    .check = check_parameters,
     .step = fplt__unused_step,
     .begin_coordinator = fplt__descent_begin,
     .broadcast = fplt__descent_broadcast,

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fedplt/sum.h"
+#include "solver/solver.h"
 
 enum { RHO };
 enum { Z, X };
@@ -23,7 +23,7 @@ static const fplt_setting settings[] = {
     FPLT_SETTINGS_END,
 };
 
-static void begin(fplt_agent *agent, const double *start, const double *second)
+static void begin_agent(fplt_agent *agent, const double *start, const double *second)
 {
     size_t n = agent->dimension;
     memcpy(agent->staged + X * n, start, n * sizeof *start);
@@ -56,7 +56,7 @@ static double *prepare(fplt_agent *agent, const fplt_round *round, unsigned exch
     for (size_t j = 0; j < n; j++)
         v[j] = 2 * y[j] - z[j];
     memcpy(x, agent->kept + X * n, n * sizeof *x);
-    fplt_agent_pose(agent, round, NULL, v, 1 / agent->parameter[RHO]);
+    fplt__agent_pose(agent, round, NULL, v, 1 / agent->parameter[RHO]);
     return x;
 }
 
@@ -78,7 +78,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
                          const double *y, double *up, fplt_error *error)
 {
     double *x = prepare(agent, round, exchange, y);
-    fplt_status status = fplt_local_run(agent->local, x, error);
+    fplt_status status = fplt__local_run(agent->local, x, error);
     if (!status)
         conclude(agent, round, exchange, y, up);
     return status;
@@ -108,7 +108,7 @@ const fplt_algorithm fplt__fed_plt = {
     .step_rule = "2/(lmin + lmax + 2/rho)",
     .step = fplt__rho_step,
     .inverse_rho = fplt__rho_inverse,
-    .begin = begin,
+    .begin = begin_agent,
     .broadcast = broadcast,
     .local = local,
     .prepare = prepare,

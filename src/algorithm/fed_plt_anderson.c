@@ -19,7 +19,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "fedplt/sum.h"
 #include "linalg/cholesky.h"
 
 enum { RHO, MEMORY };
@@ -88,7 +87,7 @@ static double *slot(double *kept, size_t n, unsigned k, unsigned which)
 }
 
 /* The start counts as an accepted candidate without a residual. */
-static void begin(fplt_agent *agent, const double *start, const double *second)
+static void begin_agent(fplt_agent *agent, const double *start, const double *second)
 {
     size_t n = agent->dimension;
     memcpy(agent->staged + X * n, start, n * sizeof *start);
@@ -324,7 +323,7 @@ const fplt_algorithm fplt__fed_plt_anderson = {
     .step_rule = "2/(lmin + lmax + 2/rho)",
     .step = fplt__rho_step,
     .inverse_rho = fplt__rho_inverse,
-    .begin = begin,
+    .begin = begin_agent,
     .begin_coordinator = begin_coordinator,
     .plan = plan,
     .broadcast = broadcast,

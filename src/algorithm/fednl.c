@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "algorithm/descent.h"
-#include "fedplt/sum.h"
 
 enum { RANK };
 enum { ITERATIONS = 30 };
@@ -28,10 +27,11 @@ static void reshape(const double *parameter, size_t dimension, fplt_shape *shape
     (void)parameter;
     shape->kept = shape->mirrored = (unsigned)dimension / 2 + 1;
     shape->work = (unsigned)dimension + 2;
-    shape->vectors = FPLT__DESCENT_VECTORS + (unsigned)dimension;
+    shape->scratch = fplt__newton_scratch(dimension);
 }
 
-static fplt_status check(const fplt_facts *facts, const double *parameter, fplt_error *error)
+static fplt_status check_parameters(const fplt_facts *facts, const double *parameter,
+                                    fplt_error *error)
 {
     (void)parameter;
     return fplt__check_square(facts, "fednl", error);
@@ -122,8 +122,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
     (void)exchange;
     size_t n = coordinator->dimension;
     if (fplt__descent_arrive(coordinator, sum, sum[n]))
-        fplt__newton_aim(coordinator, coordinator->total, 0,
-                         coordinator->vector + FPLT__DESCENT_VECTORS * n);
+        fplt__newton_aim(coordinator, coordinator->total);
 }
 
 const fplt_algorithm fplt__fednl = {
@@ -132,7 +131,8 @@ const fplt_algorithm fplt__fednl = {
     .title = "FedNL",
     .reference = "Safaryan, Islamov, Qian, Richtarik: FedNL: Making Newton-Type Methods Applicable "
                  "to Federated Learning (2022)",
-    .shape = {.numbers = FPLT__DESCENT_NUMBERS,
+    .shape = {.vectors = FPLT__DESCENT_VECTORS,
+              .numbers = FPLT__DESCENT_NUMBERS,
               .exchanges = 1,
               .exchange = {{.down = 1, .up = 1, .up_scalars = 1}},
               .local_model = -1},
@@ -147,7 +147,7 @@ const fplt_algorithm fplt__fednl = {
     .common_step = 1,
     .step_rule = "not used: the coordinator searches the step",
     .reshape = reshape,
-    .check = check,
+    .check = check_parameters,
     .step = fplt__unused_step,
     .begin_coordinator = fplt__descent_begin,
     .broadcast = fplt__descent_broadcast,

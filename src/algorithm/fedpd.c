@@ -19,7 +19,7 @@ static const fplt_setting settings[] = {
     FPLT_SETTINGS_END,
 };
 
-static void begin(fplt_agent *agent, const double *start, const double *second)
+static void begin_agent(fplt_agent *agent, const double *start, const double *second)
 {
     (void)second;
     memcpy(agent->staged + X * agent->dimension, start, agent->dimension * sizeof *start);
@@ -67,7 +67,7 @@ const fplt_algorithm fplt__fedpd = {
     .choose = fplt__choose_rho,
     .step = fplt__rho_step,
     .inverse_rho = fplt__rho_inverse,
-    .begin = begin,
+    .begin = begin_agent,
     .begin_coordinator = fplt__begin_model,
     .broadcast = fplt__broadcast_model,
     .local = local,

@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "fedplt/sum.h"
-
 enum { RHO };
 
 static const fplt_setting settings[] = {
@@ -23,7 +21,7 @@ static const fplt_setting settings[] = {
     FPLT_SETTINGS_END,
 };
 
-static void begin(fplt_agent *agent, const double *start, const double *second)
+static void begin_agent(fplt_agent *agent, const double *start, const double *second)
 {
     (void)start;
     memcpy(agent->staged, second, agent->dimension * sizeof *second);
@@ -87,7 +85,7 @@ const fplt_algorithm fplt__fedsplit = {
     .choose = fplt__choose_rho,
     .step = fplt__rho_step,
     .inverse_rho = fplt__rho_inverse,
-    .begin = begin,
+    .begin = begin_agent,
     .broadcast = broadcast,
     .local = local,
     .model = model,

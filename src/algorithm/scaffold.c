@@ -14,8 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "fedplt/sum.h"
-
 enum { OPTION, COORDINATOR_STEP };
 enum { OPTION_I, OPTION_II };
 
@@ -33,7 +31,8 @@ static double step(const fplt_facts *facts, const double *parameter)
     return fplt__cautious_step(facts);
 }
 
-static fplt_status check(const fplt_facts *facts, const double *parameter, fplt_error *error)
+static fplt_status check_parameters(const fplt_facts *facts, const double *parameter,
+                                    fplt_error *error)
 {
     if (facts->claim && parameter[OPTION] == OPTION_I)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
@@ -119,7 +118,7 @@ const fplt_algorithm fplt__scaffold = {
     .settings = settings,
     .common_step = 1,
     .step_rule = "1/(lmax Ne)",
-    .check = check,
+    .check = check_parameters,
     .step = step,
     .begin_coordinator = fplt__begin_model,
     .broadcast = broadcast,

@@ -4,10 +4,12 @@
 #include <math.h>
 
 #include "algorithm/algorithm.h"
+#include "algorithm/local_step.h"
+#include "solver/solver.h"
 #include "theory/theory.h"
 
-double fplt_algorithm_pull(const fplt_algorithm *algorithm, const fplt_facts *facts,
-                           const double *parameter)
+double fplt__algorithm_pull(const fplt_algorithm *algorithm, const fplt_facts *facts,
+                            const double *parameter)
 {
     return algorithm->inverse_rho ? algorithm->inverse_rho(facts, parameter) : 0;
 }
@@ -20,16 +22,16 @@ static int is_hurried(const fplt_algorithm *algorithm, const fplt_solver *solver
            solver->traits & FPLT_ACCELERATED;
 }
 
-fplt_step fplt_algorithm_step(const fplt_algorithm *algorithm, const fplt_solver *solver,
-                              const fplt_facts *facts, const double *parameter)
+fplt_step fplt__algorithm_step(const fplt_algorithm *algorithm, const fplt_solver *solver,
+                               const fplt_facts *facts, const double *parameter)
 {
-    double pull = fplt_algorithm_pull(algorithm, facts, parameter);
+    double pull = fplt__algorithm_pull(algorithm, facts, parameter);
     if (is_hurried(algorithm, solver))
         return (fplt_step){fplt__hurried_step(facts->curvature.highest, facts->epochs),
                            fplt__gradient_step_limit(facts->curvature.highest, pull)};
     if (solver->step)
         return solver->step(&facts->curvature, pull);
-    if (!fplt_solver_has_step(solver))
+    if (!fplt__solver_has_step(solver))
         return (fplt_step){NAN, NAN};
     return (fplt_step){algorithm->step(facts, parameter),
                        fplt__gradient_step_limit(facts->curvature.highest, pull)};
@@ -37,17 +39,17 @@ fplt_step fplt_algorithm_step(const fplt_algorithm *algorithm, const fplt_solver
 
 int fplt_algorithm_shares_step(const fplt_algorithm *algorithm, const fplt_solver *solver)
 {
-    return algorithm->common_step && fplt_solver_has_step(solver) &&
+    return algorithm->common_step && fplt__solver_has_step(solver) &&
            (!solver->step || is_hurried(algorithm, solver));
 }
 
-const char *fplt_algorithm_step_rule(const fplt_algorithm *algorithm, const fplt_solver *solver)
+const char *fplt__algorithm_step_rule(const fplt_algorithm *algorithm, const fplt_solver *solver)
 {
     if (is_hurried(algorithm, solver))
         return "2/(lmax Ne (Ne + 3)), which is safe with momentum";
     if (solver->step)
         return solver->step_rule;
-    return fplt_solver_has_step(solver) ? algorithm->step_rule : NULL;
+    return fplt__solver_has_step(solver) ? algorithm->step_rule : NULL;
 }
 
 double fplt__proximal_step(const fplt_facts *facts, double inverse_rho)
@@ -70,7 +72,7 @@ double fplt__balanced_rho(const fplt_curvature *curvature)
 {
     fplt_theory_problem problem = {.strong_convexity = curvature->lowest,
                                    .smoothness = curvature->highest};
-    return fplt_theory_balanced_rho(&problem);
+    return fplt__theory_balanced_rho(&problem);
 }
 
 void fplt__choose_rho(const fplt_facts *facts, double *parameter)

@@ -15,6 +15,7 @@
  * a keyed permutation, computed for one member in O(1) memory. Where a member of a compressed round is
  * lost its coordinates lack a holder, so such a round must be abandoned. */
 #include "algorithm/algorithm.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +55,8 @@ static void choose(const fplt_facts *facts, double *parameter)
         parameter[CHI] = largest_chi(facts, parameter);
 }
 
-static fplt_status check(const fplt_facts *facts, const double *parameter, fplt_error *error)
+static fplt_status check_parameters(const fplt_facts *facts, const double *parameter,
+                                    fplt_error *error)
 {
     if (facts->agents > 1 && facts->cohort < 2)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -104,7 +106,7 @@ uint32_t fplt__tamuna_slot(fplt_stream *shared, uint32_t member, uint32_t size)
     enum { PASSES = 64 };
     uint64_t x = member;
     for (int pass = 0; pass < PASSES; pass++) {
-        uint64_t key = fplt_stream_below(shared, size), salt = fplt_stream_bits(shared);
+        uint64_t key = fplt_stream_below(shared, size), salt = fplt__stream_bits(shared);
         uint64_t other = key >= x ? key - x : key + size - x;
         uint64_t larger = other > x ? other : x;
         if (mix(salt + larger * UINT64_C(0x9e3779b97f4a7c15)) >> 63)
@@ -187,7 +189,7 @@ const fplt_algorithm fplt__tamuna = {
     .common_step = 1,
     .step_rule = "1/lmax",
     .choose = choose,
-    .check = check,
+    .check = check_parameters,
     .step = step,
     .begin_coordinator = fplt__begin_model,
     .length = length,

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/memory.h"
 
 static int make_room(fplt__buffer *buffer, size_t more)
@@ -36,6 +37,18 @@ void fplt__buffer_repeat(fplt__buffer *buffer, char c, size_t count)
     memset(buffer->text + buffer->length, c, count);
     buffer->length += count;
     buffer->text[buffer->length] = 0;
+}
+
+void fplt__buffer_shortest(fplt__buffer *buffer, double value)
+{
+    if (make_room(buffer, FPLT__DECIMAL_ROOM))
+        buffer->length += fplt__decimal_shortest(value, buffer->text + buffer->length);
+}
+
+void fplt__buffer_digits(fplt__buffer *buffer, double value)
+{
+    if (make_room(buffer, FPLT__DECIMAL_ROOM))
+        buffer->length += fplt__decimal_17(value, buffer->text + buffer->length);
 }
 
 void fplt__buffer_format_list(fplt__buffer *buffer, const char *format, va_list arguments)

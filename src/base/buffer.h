@@ -20,6 +20,9 @@ void fplt__buffer_repeat(fplt__buffer *buffer, char c, size_t count);
 void fplt__buffer_format(fplt__buffer *buffer, const char *format, ...) FPLT_PRINTF(2, 3);
 void fplt__buffer_format_list(fplt__buffer *buffer, const char *format, va_list arguments)
     FPLT_PRINTF(2, 0);
+/* A double as fplt__decimal_shortest and as fplt__decimal_17 write it. */
+void fplt__buffer_shortest(fplt__buffer *buffer, double value);
+void fplt__buffer_digits(fplt__buffer *buffer, double value);
 /* Releases the text; the buffer is empty again. */
 void fplt__buffer_clear(fplt__buffer *buffer);
 /* Hands the text over (fplt_free) and empties the buffer, or reports the failure. */

@@ -28,8 +28,9 @@ static fplt_status explain(const fplt__database *database, int code, fplt_error 
                               kind);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-        return fplt_error_set(error, FPLT_BAD_DATA, "%s: this is no %s, or it is damaged", path,
-                              kind);
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s: this is no %s, or it is damaged%s%s", path,
+                              kind, database->form->remedy ? "; " : "",
+                              database->form->remedy ? database->form->remedy : "");
     case SQLITE_FULL: return fplt_error_set(error, FPLT_IO, "%s: the disc is full", path);
     case SQLITE_NOMEM: return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the %s", kind);
     default:
@@ -120,6 +121,25 @@ static fplt_status check_form(fplt__database *database, fplt_error *error)
     return version < form->version ? upgrade(database, version, error) : FPLT_OK;
 }
 
+/* Every page and index: a file that was damaged is noticed before anything rests on it. */
+static fplt_status check_integrity(fplt__database *database, fplt_error *error)
+{
+    sqlite3_stmt *prepared;
+    int row = 0;
+    fplt_status status =
+        fplt__database_prepare(database, "PRAGMA quick_check(1)", &prepared, error);
+    if (!status)
+        status = fplt__database_step(database, prepared, &row, error);
+    const char *found = !status && row ? (const char *)sqlite3_column_text(prepared, 0) : NULL;
+    if (!status && (!found || strcmp(found, "ok") != 0))
+        status = fplt_error_set(error, FPLT_BAD_DATA, "%s: this %s is damaged (%.200s)%s%s",
+                                database->path, database->form->kind, found ? found : "?",
+                                database->form->remedy ? "; " : "",
+                                database->form->remedy ? database->form->remedy : "");
+    sqlite3_finalize(prepared);
+    return status;
+}
+
 static fplt_status set_up(fplt__database *database, int shared, fplt_error *error)
 {
     int code = sqlite3_open_v2(database->path, &database->handle, SQLITE_OPEN_READWRITE, NULL);
@@ -158,6 +178,8 @@ static fplt_status open_file(const char *path, int make, const struct fplt__data
     status = database->path
                  ? set_up(database, shared, error)
                  : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the %s", form->kind);
+    if (!status && !shared)
+        status = check_integrity(database, error);
     if (status) {
         fplt__database_close(database);
         return status;
@@ -197,6 +219,43 @@ fplt_status fplt__database_execute(fplt__database *database, const char *stateme
                                    fplt_error *error)
 {
     int code = sqlite3_exec(database->handle, statements, NULL, NULL, NULL);
+    return code ? explain(database, code, error) : FPLT_OK;
+}
+
+static fplt_status copy_into(fplt__database *database, const char *path, fplt_error *error)
+{
+    sqlite3_stmt *prepared;
+    fplt_status status = fplt__database_prepare(database, "VACUUM INTO ?", &prepared, error);
+    if (!status)
+        sqlite3_bind_text(prepared, 1, path, -1, SQLITE_STATIC);
+    status = fplt__database_finish(database, prepared, status, error);
+    int descriptor = status ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    if (!status && (descriptor < 0 || fsync(descriptor)))
+        status = fplt_error_set(error, FPLT_IO, "%s: %s", path, strerror(errno));
+    if (descriptor >= 0)
+        close(descriptor);
+    return status;
+}
+
+fplt_status fplt__database_backup(fplt__database *database, const char *path, fplt_error *error)
+{
+    int made = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (made < 0)
+        return fplt_error_set(error, FPLT_IO, "%s: a backup needs a new file: %s", path,
+                              strerror(errno));
+    close(made);
+    fplt_status status = check_path(path, "backup", error);
+    if (!status)
+        status = copy_into(database, path, error);
+    if (status)
+        unlink(path);
+    return status;
+}
+
+fplt_status fplt__database_checkpoint(fplt__database *database, fplt_error *error)
+{
+    int code =
+        sqlite3_wal_checkpoint_v2(database->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     return code ? explain(database, code, error) : FPLT_OK;
 }
 

@@ -16,6 +16,7 @@ struct fplt__database_form {
     int application;           /* PRAGMA application_id */
     int version;               /* PRAGMA user_version */
     const char *const *schema; /* schema[v] makes version v + 1 out of version v */
+    const char *remedy;        /* what to do about a damaged file; NULL: nothing can be done */
 };
 
 /* A file that is not there is made if `make` is set, with mode 0600. FPLT_BAD_VALUE: the path is a URI,
@@ -29,6 +30,12 @@ fplt_status fplt__database_open_shared(const char *path, int make,
                                        fplt__database **database, fplt_error *error);
 void fplt__database_close(fplt__database *database);
 const char *fplt__database_path(const fplt__database *database);
+
+/* Writes a copy to a new file of mode 0600, which is on the disc when the call returns. Not inside a transaction.
+ * FPLT_IO: the file exists, or cannot be written; then nothing is left of it. */
+fplt_status fplt__database_backup(fplt__database *database, const char *path, fplt_error *error);
+/* Moves all of the write-ahead log into the file, so that a lost log takes nothing with it. Not inside a transaction. */
+fplt_status fplt__database_checkpoint(fplt__database *database, fplt_error *error);
 
 /* Statements without arguments or results. */
 fplt_status fplt__database_execute(fplt__database *database, const char *statements,

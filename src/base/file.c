@@ -281,8 +281,8 @@ void fplt__file_abort(fplt__file *file)
     release(file);
 }
 
-fplt_status fplt_file_save(const char *path, unsigned mode, const void *bytes, size_t count,
-                           fplt_error *error)
+fplt_status fplt__file_save(const char *path, unsigned mode, const void *bytes, size_t count,
+                            fplt_error *error)
 {
     fplt__file *file;
     fplt_status status = fplt__file_open(path, mode, &file, error);
@@ -330,8 +330,8 @@ static fplt_status read_all(int handle, const char *path, size_t expected, size_
     return FPLT_OK;
 }
 
-fplt_status fplt_file_read(const char *path, size_t limit, char **text, size_t *length,
-                           fplt_error *error)
+fplt_status fplt__file_read(const char *path, size_t limit, char **text, size_t *length,
+                            fplt_error *error)
 {
     *text = NULL;
     *length = 0;
@@ -354,7 +354,7 @@ fplt_status fplt_file_read(const char *path, size_t limit, char **text, size_t *
     return status;
 }
 
-int fplt_file_same(const char *a, const char *b)
+int fplt__file_same(const char *a, const char *b)
 {
     struct stat first, second;
     return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&

@@ -1,5 +1,5 @@
 /* Folders that change places. */
-#include "fedplt/file.h"
+#include "base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 enum { LARGEST_MANIFEST = 1 << 20 };
 
-struct fplt_folder {
+struct fplt__folder {
     char *path, *place; /* owned: the folder, and the one beside it */
     const char *const *owned;
     int lock; /* of the place; -1: none */
@@ -90,7 +90,7 @@ static char *read_manifest(const char *folder)
 {
     char *path = join(folder, MANIFEST), *text = NULL;
     size_t length;
-    if (path && fplt_file_read(path, LARGEST_MANIFEST, &text, &length, NULL))
+    if (path && fplt__file_read(path, LARGEST_MANIFEST, &text, &length, NULL))
         text = NULL;
     fplt__free(path);
     return text;
@@ -157,7 +157,7 @@ static fplt_status write_manifest(const char *folder, fplt_error *error)
     if (status)
         fplt_error_set(error, status, "no memory for a manifest");
     else
-        status = fplt_file_save(path, 0666, text.text, text.length, error);
+        status = fplt__file_save(path, 0666, text.text, text.length, error);
     fplt__free(path);
     fplt__buffer_clear(&text);
     return status;
@@ -217,7 +217,7 @@ static int lock_folder(const char *path)
 }
 
 struct leftovers {
-    const fplt_folder *folder;
+    const fplt__folder *folder;
     char *parent;
     const char *base;
 };
@@ -238,7 +238,7 @@ static void tidy_leftover(void *context, const char *name)
     fplt__free(path);
 }
 
-static void tidy_leftovers(const fplt_folder *folder)
+static void tidy_leftovers(const fplt__folder *folder)
 {
     const char *slash = strrchr(folder->path, '/');
     struct leftovers left = {folder, NULL, slash ? slash + 1 : folder->path};
@@ -254,12 +254,12 @@ static void tidy_leftovers(const fplt_folder *folder)
 
 /* ---- the run ---- */
 
-const char *fplt_folder_place(const fplt_folder *folder)
+const char *fplt__folder_place(const fplt__folder *folder)
 {
     return folder->place;
 }
 
-static void release(fplt_folder *folder)
+static void release(fplt__folder *folder)
 {
     if (folder->lock >= 0)
         close(folder->lock);
@@ -268,7 +268,7 @@ static void release(fplt_folder *folder)
     fplt__free(folder);
 }
 
-static fplt_status make_place(fplt_folder *folder, fplt_error *error)
+static fplt_status make_place(fplt__folder *folder, fplt_error *error)
 {
     size_t room = strlen(folder->path) + 64;
     fplt_status status = fplt__alloc_into(&folder->place, room, 1, "a folder", error);
@@ -294,10 +294,10 @@ static fplt_status make_place(fplt_folder *folder, fplt_error *error)
     return status;
 }
 
-fplt_status fplt_folder_begin(const char *path, const char *const *owned, fplt_folder **out,
-                              fplt_error *error)
+fplt_status fplt__folder_begin(const char *path, const char *const *owned, fplt__folder **out,
+                               fplt_error *error)
 {
-    fplt_folder *folder;
+    fplt__folder *folder;
     *out = NULL;
     fplt_status status = fplt__alloc_into(&folder, 1, sizeof *folder, "a folder", error);
     if (status)
@@ -319,7 +319,7 @@ fplt_status fplt_folder_begin(const char *path, const char *const *owned, fplt_f
     return FPLT_OK;
 }
 
-void fplt_folder_abort(fplt_folder *folder)
+void fplt__folder_abort(fplt__folder *folder)
 {
     if (!folder)
         return;
@@ -344,7 +344,7 @@ static void move_over(void *context, const char *name)
 
 /* Where folders cannot change places (the top of a mounted disc) or should not (the working
  * directory): the old run's files go, then the new ones come. */
-static fplt_status move_files(const fplt_folder *folder, fplt_error *error)
+static fplt_status move_files(const fplt__folder *folder, fplt_error *error)
 {
     struct moving moving = {folder->place, folder->path, 0};
     char *manifest = read_manifest(folder->path);
@@ -367,23 +367,23 @@ static fplt_status move_files(const fplt_folder *folder, fplt_error *error)
 }
 
 /* The new folder looks like the old one. */
-static void keep_mode(const fplt_folder *folder)
+static void keep_mode(const fplt__folder *folder)
 {
     struct stat about;
     if (stat(folder->path, &about) == 0)
         fchmod(folder->lock, about.st_mode & 07777);
 }
 
-fplt_status fplt_folder_commit(fplt_folder *folder, fplt_error *error)
+fplt_status fplt__folder_commit(fplt__folder *folder, fplt_error *error)
 {
     fplt_status status = write_manifest(folder->place, error);
     if (status) {
-        fplt_folder_abort(folder);
+        fplt__folder_abort(folder);
         return status;
     }
     keep_mode(folder);
     fsync(folder->lock);
-    if (fplt_file_same(folder->path, ".") ||
+    if (fplt__file_same(folder->path, ".") ||
         renameat2(AT_FDCWD, folder->place, AT_FDCWD, folder->path, RENAME_EXCHANGE))
         status = move_files(folder, error);
     else {

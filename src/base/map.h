@@ -22,7 +22,7 @@ typedef struct fplt__view {
 /* What is no regular file, or does not exist, leaves handle at -1 and is no error; a regular file above
  * `limit` bytes is one. */
 fplt_status fplt__view_open(const char *path, size_t limit, fplt__view *view, fplt_error *error);
-/* The file as memory, read only and shared with all who map it. Whoever makes the file shorter meanwhile
+/* The file as memory, read only and shared with all who map it. A process that truncates the file meanwhile
  * ends the process by SIGBUS. */
 fplt_status fplt__view_map(fplt__view *view, const char *path, fplt_error *error);
 /* The pages of these bytes, as far as they are whole, are not needed any more for now. */

@@ -1,7 +1,9 @@
 /* Settings without effect, by the column `needs` of their tables. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/settings.h"
+#include "base/text.h"
 
 enum { TERM = 400 };
 
@@ -43,7 +45,7 @@ static void read_term(const char **clause, struct term *term)
 static int is_same(const char *a, const char *b)
 {
     double x, y;
-    return strcmp(a, b) == 0 || (!fplt_parse_real(a, &x) && !fplt_parse_real(b, &y) && x == y);
+    return strcmp(a, b) == 0 || (!fplt__parse_real(a, &x) && !fplt__parse_real(b, &y) && x == y);
 }
 
 static int is_among(const char *values, const char *value)
@@ -62,7 +64,7 @@ static int is_one_among(const char *values, const char *list)
 {
     char item[TERM];
     while (*list) {
-        list = fplt_list_next(list, item, sizeof item);
+        list = fplt__list_next(list, item, sizeof item);
         if (is_among(values, item))
             return 1;
     }
@@ -72,7 +74,7 @@ static int is_one_among(const char *values, const char *list)
 /* Of a setting or a fact; NULL: none. */
 static const char *value_of(const fplt_settings *settings, const char *name)
 {
-    const fplt_setting *row = fplt_settings_find(settings, name);
+    const fplt_setting *row = fplt__settings_find(settings, name);
     if (!row)
         return fplt__settings_fact(settings, name);
     if (row->kind == FPLT_SWITCH)
@@ -82,7 +84,7 @@ static const char *value_of(const fplt_settings *settings, const char *name)
 
 static int holds(const fplt_settings *settings, const struct term *term)
 {
-    const fplt_setting *row = fplt_settings_find(settings, term->text);
+    const fplt_setting *row = fplt__settings_find(settings, term->text);
     const char *value = value_of(settings, term->text);
     if (!row && !value)
         return 1;
@@ -152,13 +154,13 @@ static fplt_status refuse(const fplt_settings *settings, const char *name, const
 {
     char wanted[TERM];
     struct term first;
-    const char *rest = clause, *origin = fplt_settings_origin(settings, name);
+    const char *rest = clause, *origin = fplt__settings_origin(settings, name);
     read_term(&rest, &first);
     const char *value = value_of(settings, first.text);
     if (first.negated && !first.values)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s has no effect beside %s (%s); leave one of them out", origin,
-                              name, first.text, fplt_settings_origin(settings, first.text));
+                              name, first.text, fplt__settings_origin(settings, first.text));
     describe(clause, wanted, sizeof wanted);
     if (!value || first.given > 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -214,7 +216,7 @@ static fplt_status check_needs(const fplt_settings *settings, const char *name, 
     return FPLT_OK;
 }
 
-fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error)
+fplt_status fplt__settings_effective(const fplt_settings *settings, fplt_error *error)
 {
     const fplt_setting *row;
     fplt_status status = FPLT_OK;
@@ -225,10 +227,10 @@ fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *e
 }
 
 /* The last line about a setting or its group; NULL: none. */
-static const fplt_setting_need *line_about(const fplt_setting_need *table, const char *name,
-                                           const char *group)
+static const fplt__setting_need *line_about(const fplt__setting_need *table, const char *name,
+                                            const char *group)
 {
-    const fplt_setting_need *found = NULL;
+    const fplt__setting_need *found = NULL;
     for (; table->name; table++)
         if (table->name[0] == '@' ? strcmp(table->name + 1, group) == 0
                                   : strcmp(table->name, name) == 0)
@@ -237,14 +239,14 @@ static const fplt_setting_need *line_about(const fplt_setting_need *table, const
 }
 
 /* The first given setting with a clause in `needs` that speaks of `there` and holds by nothing else. */
-static const fplt_setting *idle_there(const fplt_settings *settings, const fplt_setting_need *table,
-                                      const char *there, const char *name, const char *list,
-                                      char clause[TERM])
+static const fplt_setting *idle_there(const fplt_settings *settings,
+                                      const fplt__setting_need *table, const char *there,
+                                      const char *name, const char *list, char clause[TERM])
 {
     const fplt_setting *row;
     const char *group;
     for (size_t i = 0; (row = fplt_settings_row(settings, i, &group)); i++) {
-        const fplt_setting_need *line = table ? line_about(table, row->name, group) : NULL;
+        const fplt__setting_need *line = table ? line_about(table, row->name, group) : NULL;
         const char *needs[] = {row->needs, line ? line->needs : NULL};
         if (!is_given(settings, row) ||
             fplt__settings_layer(settings, row->name) < fplt__settings_layer(settings, there))
@@ -269,50 +271,50 @@ fplt_status fplt__settings_effective_there(const fplt_settings *settings, const 
     describe(clause, wanted, sizeof wanted);
     return fplt_error_set(error, FPLT_BAD_VALUE,
                           "%s: %s has no effect without %s, but %s (%s) has only %s; leave it out",
-                          fplt_settings_origin(settings, row->name), row->name, wanted, there,
+                          fplt__settings_origin(settings, row->name), row->name, wanted, there,
                           fplt_settings_text(settings, there), list);
 }
 
 fplt_status fplt__settings_effective_beside(const fplt_settings *settings,
-                                            const fplt_setting_need *table, const char *there,
+                                            const fplt__setting_need *table, const char *there,
                                             const char *what, fplt_error *error)
 {
     char clause[TERM];
     const fplt_setting *row = idle_there(settings, table, there, "", "", clause);
     return row ? fplt_error_set(error, FPLT_BAD_VALUE,
                                 "%s: %s has no effect beside %s; leave it out",
-                                fplt_settings_origin(settings, row->name), row->name, what)
+                                fplt__settings_origin(settings, row->name), row->name, what)
                : FPLT_OK;
 }
 
 /* What was given from layer `from` on, for one user of the tables. */
 static fplt_status check_user(const fplt_settings *settings, const char *where,
-                              const fplt_setting_need *table, unsigned from, fplt_error *error)
+                              const fplt__setting_need *table, unsigned from, fplt_error *error)
 {
     const fplt_setting *row;
     const char *group;
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, &group)); i++) {
-        const fplt_setting_need *line = line_about(table, row->name, group);
+        const fplt__setting_need *line = line_about(table, row->name, group);
         if (!line || !is_given(settings, row) || fplt__settings_layer(settings, row->name) < from)
             continue;
         if (!line->needs)
             return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has no effect in fedplt %s: %s",
-                                  fplt_settings_origin(settings, row->name), row->name, where,
+                                  fplt__settings_origin(settings, row->name), row->name, where,
                                   line->instead);
         status = check_needs(settings, row->name, *line->needs ? line->needs : NULL, error);
     }
     return status;
 }
 
-fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
-                                       const fplt_setting_need *table, fplt_error *error)
+fplt_status fplt__settings_effective_in(const fplt_settings *settings, const char *where,
+                                        const fplt__setting_need *table, fplt_error *error)
 {
     return check_user(settings, where, table, fplt__settings_present(settings), error);
 }
 
-fplt_status fplt_settings_effective_alone(const fplt_settings *settings, const char *where,
-                                          const fplt_setting_need *table, fplt_error *error)
+fplt_status fplt__settings_effective_alone(const fplt_settings *settings, const char *where,
+                                           const fplt__setting_need *table, fplt_error *error)
 {
     return check_user(settings, where, table, 0, error);
 }

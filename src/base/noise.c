@@ -49,7 +49,7 @@ static void make_mark(void)
     pthread_atfork(NULL, NULL, wipe_mark);
 }
 
-static uint64_t this_process(void)
+uint64_t fplt__process_mark(void)
 {
     uint_fast64_t found, fresh = 0;
     pthread_once(&marked, make_mark);
@@ -78,9 +78,12 @@ fplt_status fplt__noise_create_from(fplt__noise_source source, void *context, fp
     fplt_status status = fplt__alloc_into(noise, 1, sizeof **noise, "the noise sampler", error);
     if (status)
         return status;
+    if (!source)
+        sodium_mlock(*noise,
+                     sizeof **noise); /* where the limit allows it: never on a swap device */
     (*noise)->source = source ? source : system_bytes;
     (*noise)->context = context;
-    (*noise)->owner = this_process();
+    (*noise)->owner = fplt__process_mark();
     (*noise)->used = BLOCK;
     return FPLT_OK;
 }
@@ -94,14 +97,14 @@ void fplt_noise_destroy(fplt_noise *noise)
 {
     if (!noise)
         return;
-    sodium_memzero(noise, sizeof *noise);
+    sodium_munlock(noise, sizeof *noise); /* wipes */
     fplt__free(noise);
 }
 
 /* Bytes left over from before a fork are known to the other process as well. */
 static void forget_after_fork(fplt_noise *noise)
 {
-    uint64_t now = this_process();
+    uint64_t now = fplt__process_mark();
     if (noise->owner != now) {
         sodium_memzero(noise->block, BLOCK);
         noise->used = BLOCK;
@@ -197,19 +200,19 @@ void fplt__noise_draw_deviation(fplt_noise *noise, uint32_t deviation, int64_t *
         out[i] = draw(noise, deviation, mask);
 }
 
-void fplt_noise_draw(fplt_noise *noise, int64_t *out, size_t count)
+void fplt__noise_draw(fplt_noise *noise, int64_t *out, size_t count)
 {
     fplt__noise_draw_deviation(noise, (uint32_t)FPLT_NOISE_SCALE, out, count);
 }
 
-double fplt_noise_spacing(double step, double noise_tau)
+double fplt__noise_spacing(double step, double noise_tau)
 {
     return sqrt(2 * step) * noise_tau / FPLT_NOISE_SCALE;
 }
 
 static fplt_status legal_spacing(double step, double noise_tau, fplt_error *error)
 {
-    double spacing = fplt_noise_spacing(step, noise_tau);
+    double spacing = fplt__noise_spacing(step, noise_tau);
     if (step > 0 && noise_tau > 0 && isnormal(spacing) && isfinite(spacing * farthest))
         return FPLT_OK;
     return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -218,13 +221,13 @@ static fplt_status legal_spacing(double step, double noise_tau, fplt_error *erro
                           step, noise_tau);
 }
 
-fplt_status fplt_noise_add(fplt_noise *noise, double step, double noise_tau, const double *mean,
-                           double *out, size_t count, fplt_error *error)
+fplt_status fplt__noise_add(fplt_noise *noise, double step, double noise_tau, const double *mean,
+                            double *out, size_t count, fplt_error *error)
 {
     fplt_status status = legal_spacing(step, noise_tau, error);
     if (status)
         return status;
-    double spacing = fplt_noise_spacing(step, noise_tau);
+    double spacing = fplt__noise_spacing(step, noise_tau);
     forget_after_fork(noise);
     for (size_t i = 0; i < count; i++) {
         if (isnan(mean[i]))
@@ -237,8 +240,8 @@ fplt_status fplt_noise_add(fplt_noise *noise, double step, double noise_tau, con
     return FPLT_OK;
 }
 
-fplt_status fplt_noise_admit(double step, double noise_tau, const char *what, const double *vector,
-                             size_t count, fplt_error *error)
+fplt_status fplt__noise_lattice_admit(double step, double noise_tau, const char *what,
+                                      const double *vector, size_t count, fplt_error *error)
 {
     fplt_status status = legal_spacing(step, noise_tau, error);
     if (status)

@@ -1,6 +1,7 @@
 /* Philox4x64-10 streams [Salmon, Moraes, Dror and Shaw, SC 2011], by way of Random123.
  * Key: seed, and run with purpose. Counter: block, round, agent, step. */
 #include "fedplt/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void make_block(const fplt_stream *stream, uint64_t ahead, uint64_t numbe
     memcpy(numbers, block.v, sizeof block.v);
 }
 
-uint64_t fplt_stream_bits(fplt_stream *stream)
+uint64_t fplt__stream_bits(fplt_stream *stream)
 {
     if (stream->used == 4) {
         make_block(stream, 0, stream->block);
@@ -46,7 +47,7 @@ uint64_t fplt_stream_bits(fplt_stream *stream)
 
 double fplt_stream_uniform(fplt_stream *stream)
 {
-    return ((double)(fplt_stream_bits(stream) >> 12) + 0.5) * 0x1p-52;
+    return ((double)(fplt__stream_bits(stream) >> 12) + 0.5) * 0x1p-52;
 }
 
 /* Box-Muller; the second of each pair is kept for the next call. */
@@ -63,7 +64,7 @@ double fplt_stream_normal(fplt_stream *stream)
     return radius * cos(angle);
 }
 
-void fplt_stream_normals(fplt_stream *stream, double deviation, double *out, size_t count)
+void fplt__stream_normals(fplt_stream *stream, double deviation, double *out, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         out[i] = deviation * fplt_stream_normal(stream);
@@ -72,19 +73,19 @@ void fplt_stream_normals(fplt_stream *stream, double deviation, double *out, siz
 /* Multiply and reject [Lemire 2019]. */
 uint64_t fplt_stream_below(fplt_stream *stream, uint64_t bound)
 {
-    unsigned_wide product = (unsigned_wide)fplt_stream_bits(stream) * bound;
+    unsigned_wide product = (unsigned_wide)fplt__stream_bits(stream) * bound;
     uint64_t low = (uint64_t)product;
     if (low < bound) {
         uint64_t threshold = (uint64_t)-bound % bound;
         while (low < threshold) {
-            product = (unsigned_wide)fplt_stream_bits(stream) * bound;
+            product = (unsigned_wide)fplt__stream_bits(stream) * bound;
             low = (uint64_t)product;
         }
     }
     return (uint64_t)(product >> 64);
 }
 
-uint64_t fplt_stream_geometric(fplt_stream *stream, double p)
+uint64_t fplt__stream_geometric(fplt_stream *stream, double p)
 {
     double uniform = fplt_stream_uniform(stream);
     if (p >= 1)
@@ -96,7 +97,7 @@ uint64_t fplt_stream_geometric(fplt_stream *stream, double p)
 }
 
 /* Marsaglia and Tsang 2000; a shape below 1 by the power of a uniform. */
-double fplt_stream_gamma(fplt_stream *stream, double shape)
+double fplt__stream_gamma(fplt_stream *stream, double shape)
 {
     double boost = 1;
     if (shape < 1) {
@@ -115,7 +116,7 @@ double fplt_stream_gamma(fplt_stream *stream, double shape)
     }
 }
 
-void fplt_stream_shuffle(fplt_stream *stream, uint32_t *array, size_t count)
+void fplt__stream_shuffle(fplt_stream *stream, uint32_t *array, size_t count)
 {
     for (size_t i = count; i > 1; i--) {
         size_t j = (size_t)fplt_stream_below(stream, i);
@@ -329,7 +330,7 @@ static void choose_many(fplt_stream *stream, uint32_t count, uint32_t from, uint
     }
 }
 
-void fplt_stream_choose(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
+void fplt__stream_choose(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
 {
     if ((uint64_t)count * count / 16 <= from)
         (count <= LISTED ? choose_listed : choose_few)(stream, count, from, out);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +18,11 @@
 struct entry {
     const fplt_setting *row;
     const char *group;
-    char *value;                    /* owned; NULL: the default holds */
-    char *origin;                   /* owned */
-    const char *preferred, *reason; /* borrowed; NULL: the row's default holds */
-    unsigned layer;                 /* in which the value was given, from 1 */
+    char *value;        /* owned; NULL: the default holds */
+    char *origin;       /* owned */
+    char *preferred;    /* owned; NULL: the row's default holds */
+    const char *reason; /* borrowed */
+    unsigned layer;     /* in which the value was given, from 1 */
 };
 
 struct fact {
@@ -32,7 +34,7 @@ struct fplt_settings {
     size_t count, capacity;
     struct fact *facts; /* owned */
     size_t known, room;
-    unsigned overruled; /* layers below the present one */
+    unsigned overridden; /* layers below the present one */
 };
 
 fplt_status fplt_settings_create(fplt_settings **settings, fplt_error *error)
@@ -47,6 +49,7 @@ void fplt_settings_destroy(fplt_settings *settings)
     for (size_t i = 0; i < settings->count; i++) {
         fplt__free(settings->entries[i].value);
         fplt__free(settings->entries[i].origin);
+        fplt__free(settings->entries[i].preferred);
     }
     fplt__free(settings->entries);
     fplt__free(settings->facts);
@@ -93,7 +96,7 @@ static double plain_strtod(const char *text, char **end)
     return plain_locale ? strtod_l(text, end, plain_locale) : strtod(text, end);
 }
 
-fplt_status fplt_parse_real(const char *text, double *value)
+fplt_status fplt__parse_real(const char *text, double *value)
 {
     /* strtod also takes hexadecimal, "inf", "nan" and leading blanks: numbers in files do not. */
     const char *c = text;
@@ -109,7 +112,7 @@ fplt_status fplt_parse_real(const char *text, double *value)
     return FPLT_OK;
 }
 
-fplt_status fplt_parse_integer(const char *text, long long *value)
+fplt_status fplt__parse_integer(const char *text, long long *value)
 {
     const char *c = text;
     if (*c == '+' || *c == '-')
@@ -221,8 +224,9 @@ static int legal_word(const fplt_setting *row, const char *text)
     double real;
     long long integer;
     switch (row->kind) {
-    case FPLT_REAL: return !fplt_parse_real(text, &real) && in_range(row, real);
-    case FPLT_INTEGER: return !fplt_parse_integer(text, &integer) && in_range(row, (double)integer);
+    case FPLT_REAL: return !fplt__parse_real(text, &real) && in_range(row, real);
+    case FPLT_INTEGER:
+        return !fplt__parse_integer(text, &integer) && in_range(row, (double)integer);
     case FPLT_SWITCH: return parse_switch(text) >= 0;
     case FPLT_CHOICE: return is_choice(row->choices, text, strlen(text));
     default: return 1;
@@ -289,15 +293,15 @@ static void copy_item(const char *text, const char *end, char *item, size_t size
         item[used] = 0;
 }
 
-const char *fplt_list_next(const char *list, char *item, size_t size)
+const char *fplt__list_next(const char *list, char *item, size_t size)
 {
     const char *comma = plain_end(list, ",");
     copy_item(list, comma, item, size);
     return *comma ? comma + 1 : comma;
 }
 
-const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
-                            size_t value_size)
+const char *fplt__pairs_next(const char *pairs, char *key, size_t key_size, char *value,
+                             size_t value_size)
 {
     const char *equals = plain_end(pairs, "=,"), *comma = plain_end(pairs, ",");
     copy_item(pairs, equals, key, key_size);
@@ -308,7 +312,7 @@ const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char 
 static fplt_status unknown_name(const fplt_settings *settings, const char *name, const char *origin,
                                 fplt_error *error)
 {
-    const char *nearest = fplt_settings_nearest(settings, name), *how;
+    const char *nearest = fplt__settings_nearest(settings, name), *how;
     const char *synonym = fplt__settings_synonym(settings, name, &how);
     if (synonym)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -322,16 +326,15 @@ static fplt_status unknown_name(const fplt_settings *settings, const char *name,
 static fplt_status check_value(const fplt_settings *settings, const fplt_setting *row,
                                const char *value, const char *origin, fplt_error *error)
 {
-    char what[400];
+    char what[400], hint[120];
     if (legal(row, value))
         return FPLT_OK;
     fplt_setting_legal(row, what, sizeof what);
     const char *how, *meant = fplt__settings_synonym(settings, row->name, &how);
-    int comma = row->kind == FPLT_REAL && strchr(value, ',');
+    fplt__settings_hint(row, value, hint, sizeof hint);
     return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is '%.80s', but it must be %s%s%s%s%s%s",
                           origin, row->name, value, what, meant ? "; or is '" : "",
-                          meant ? meant : "", meant ? "' meant, " : "", meant ? how : "",
-                          comma ? "; the decimal sign is a point" : "");
+                          meant ? meant : "", meant ? "' meant, " : "", meant ? how : "", hint);
 }
 
 fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
@@ -353,7 +356,7 @@ fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const c
     fplt__free(entry->origin);
     entry->value = text;
     entry->origin = where;
-    entry->layer = settings->overruled + 1;
+    entry->layer = settings->overridden + 1;
     return FPLT_OK;
 }
 
@@ -398,17 +401,17 @@ fplt_status fplt_settings_set_switch(fplt_settings *settings, const char *name, 
     return fplt_settings_set(settings, name, value ? "yes" : "no", origin, error);
 }
 
-void fplt_settings_overrule(fplt_settings *settings)
+void fplt__settings_override(fplt_settings *settings)
 {
-    settings->overruled++;
+    settings->overridden++;
 }
 
-fplt_status fplt_settings_append(fplt_settings *settings, const char *name, const char *value,
-                                 const char *origin, fplt_error *error)
+fplt_status fplt__settings_append(fplt_settings *settings, const char *name, const char *value,
+                                  const char *origin, fplt_error *error)
 {
     const struct entry *entry = entry_of(settings, name);
     if (!entry || !(entry->row->flags & (FPLT_LIST | FPLT_PAIRS)) ||
-        entry->layer != settings->overruled + 1)
+        entry->layer != settings->overridden + 1)
         return fplt_settings_set(settings, name, value, origin, error);
     fplt_status status = check_value(settings, entry->row, value, origin, error);
     size_t size = strlen(entry->value) + strlen(value) + 2;
@@ -429,11 +432,11 @@ unsigned fplt__settings_layer(const fplt_settings *settings, const char *name)
 
 unsigned fplt__settings_present(const fplt_settings *settings)
 {
-    return settings->overruled + 1;
+    return settings->overridden + 1;
 }
 
-fplt_status fplt_settings_learn(fplt_settings *settings, const char *fact, const char *value,
-                                fplt_error *error)
+fplt_status fplt__settings_learn(fplt_settings *settings, const char *fact, const char *value,
+                                 fplt_error *error)
 {
     fplt_status status = fplt__grow(&settings->facts, &settings->room, settings->known + 1,
                                     sizeof *settings->facts, "settings", error);
@@ -450,8 +453,8 @@ const char *fplt__settings_fact(const fplt_settings *settings, const char *fact)
     return NULL;
 }
 
-fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name, const char *value,
-                                 const char *reason, fplt_error *error)
+fplt_status fplt__settings_prefer(fplt_settings *settings, const char *name, const char *value,
+                                  const char *reason, fplt_error *error)
 {
     struct entry *entry = entry_of(settings, name);
     if (!entry)
@@ -459,24 +462,28 @@ fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name, cons
     fplt_status status = check_value(settings, entry->row, value, reason, error);
     if (status)
         return status;
-    entry->preferred = value;
+    char *copy = fplt__strdup(value);
+    if (!copy)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the default of %s", name);
+    fplt__free(entry->preferred);
+    entry->preferred = copy;
     entry->reason = reason;
     return FPLT_OK;
 }
 
-const char *fplt_settings_preference(const fplt_settings *settings, const char *name)
+const char *fplt__settings_preference(const fplt_settings *settings, const char *name)
 {
     const struct entry *entry = entry_of(settings, name);
     return entry && !entry->value ? entry->reason : NULL;
 }
 
-const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name)
+const fplt_setting *fplt__settings_find(const fplt_settings *settings, const char *name)
 {
     struct entry *entry = entry_of(settings, name);
     return entry ? entry->row : NULL;
 }
 
-const char *fplt_settings_nearest(const fplt_settings *settings, const char *name)
+const char *fplt__settings_nearest(const fplt_settings *settings, const char *name)
 {
     const char *best = NULL;
     size_t least = strlen(name) / 3 + 2;
@@ -492,7 +499,7 @@ const char *fplt_settings_nearest(const fplt_settings *settings, const char *nam
 
 static atomic_ulong misread;
 
-unsigned long fplt_settings_misread(void)
+unsigned long fplt__settings_misread(void)
 {
     return atomic_load(&misread);
 }
@@ -533,14 +540,14 @@ double fplt_settings_real(const fplt_settings *settings, const char *name)
 {
     const char *value = value_of(settings, name);
     double real;
-    return value && !fplt_parse_real(value, &real) ? real : NAN;
+    return value && !fplt__parse_real(value, &real) ? real : NAN;
 }
 
 long long fplt_settings_integer(const fplt_settings *settings, const char *name)
 {
     const char *value = value_of(settings, name);
     long long integer;
-    return value && !fplt_parse_integer(value, &integer) ? integer : 0;
+    return value && !fplt__parse_integer(value, &integer) ? integer : 0;
 }
 
 int fplt_settings_switch(const fplt_settings *settings, const char *name)
@@ -554,10 +561,10 @@ const char *fplt_settings_text(const fplt_settings *settings, const char *name)
     return value_of(settings, name);
 }
 
-const char *fplt_settings_origin(const fplt_settings *settings, const char *name)
+const char *fplt__settings_origin(const fplt_settings *settings, const char *name)
 {
     struct entry *entry = entry_to_read(settings, name);
-    const char *reason = fplt_settings_preference(settings, name);
+    const char *reason = fplt__settings_preference(settings, name);
     return entry && entry->origin ? entry->origin : reason ? reason : "default";
 }
 
@@ -571,7 +578,7 @@ const fplt_setting *fplt_settings_row(const fplt_settings *settings, size_t inde
     return settings->entries[index].row;
 }
 
-fplt_status fplt_settings_complete(const fplt_settings *settings, fplt_error *error)
+fplt_status fplt__settings_complete(const fplt_settings *settings, fplt_error *error)
 {
     for (size_t i = 0; i < settings->count; i++) {
         const struct entry *entry = &settings->entries[i];

@@ -5,7 +5,7 @@
  * and subtracting the constant's bit pattern. The two integers go into 64-bit limbs `high` and
  * `low`; after 2^11 additions neither can have passed 2^62 and both are spilled into the 128-bit
  * total. Larger numbers are added to the total directly. */
-#include "fedplt/sum.h"
+#include "base/sum.h"
 
 #include <float.h>
 #include <math.h>
@@ -29,7 +29,7 @@ static const double high_magic = 0x1.8p40, low_magic = 0x1.8p-12;
 static const double fast_limit = 0x1p39, slow_limit = 0x1p61;
 static const wide total_limit = (wide)1 << 125;
 
-struct fplt_sum {
+struct fplt__sum {
     size_t length;
     int exponent;
     unsigned pending; /* additions since the last spill */
@@ -41,13 +41,14 @@ struct fplt_sum {
     size_t totals, limbs;
 };
 
-static fplt_status create(size_t length, int exponent, int limbs, fplt_sum **out, fplt_error *error)
+static fplt_status create(size_t length, int exponent, int limbs, fplt__sum **out,
+                          fplt_error *error)
 {
     *out = NULL;
     if (exponent < -512 || exponent > 512)
         return fplt_error_set(error, FPLT_BAD_VALUE, "sum: exponent %d is not within -512 .. 512",
                               exponent);
-    fplt_sum *sum;
+    fplt__sum *sum;
     fplt_status status = fplt__alloc_into(&sum, 1, sizeof *sum, "a sum", error);
     if (status)
         return status;
@@ -60,24 +61,24 @@ static fplt_status create(size_t length, int exponent, int limbs, fplt_sum **out
     if (!status && limbs)
         status = fplt__alloc_into(&sum->low, length, sizeof *sum->low, "a sum", error);
     if (status) {
-        fplt_sum_destroy(sum);
+        fplt__sum_destroy(sum);
         return status;
     }
     *out = sum;
     return FPLT_OK;
 }
 
-fplt_status fplt_sum_create(size_t length, int exponent, fplt_sum **sum, fplt_error *error)
+fplt_status fplt__sum_create(size_t length, int exponent, fplt__sum **sum, fplt_error *error)
 {
     return create(length, exponent, 1, sum, error);
 }
 
-fplt_status fplt_sum_create_words(size_t length, int exponent, fplt_sum **sum, fplt_error *error)
+fplt_status fplt__sum_create_words(size_t length, int exponent, fplt__sum **sum, fplt_error *error)
 {
     return create(length, exponent, 0, sum, error);
 }
 
-void fplt_sum_destroy(fplt_sum *sum)
+void fplt__sum_destroy(fplt__sum *sum)
 {
     if (!sum)
         return;
@@ -87,14 +88,14 @@ void fplt_sum_destroy(fplt_sum *sum)
     fplt__free(sum);
 }
 
-void fplt_sum_clear(fplt_sum *sum)
+void fplt__sum_clear(fplt__sum *sum)
 {
     sum->totals = sum->limbs = 0;
     sum->pending = 0;
 }
 
 /* From here on there are totals, or limbs, up to `end`. */
-static inline void reach_totals(fplt_sum *sum, size_t end)
+static inline void reach_totals(fplt__sum *sum, size_t end)
 {
     FPLT__ASSERT(end <= sum->length && sum->totals <= sum->length);
     if (end <= sum->totals)
@@ -103,7 +104,7 @@ static inline void reach_totals(fplt_sum *sum, size_t end)
     sum->totals = end;
 }
 
-static inline void reach_limbs(fplt_sum *sum, size_t end)
+static inline void reach_limbs(fplt__sum *sum, size_t end)
 {
     FPLT__ASSERT(sum->high && sum->low);
     FPLT__ASSERT(end <= sum->length && sum->limbs <= sum->length);
@@ -114,23 +115,23 @@ static inline void reach_limbs(fplt_sum *sum, size_t end)
     sum->limbs = end;
 }
 
-size_t fplt_sum_length(const fplt_sum *sum)
+size_t fplt__sum_length(const fplt__sum *sum)
 {
     return sum->length;
 }
 
-static int has_room(const fplt_sum *sum, size_t first, size_t count)
+static int has_room(const fplt__sum *sum, size_t first, size_t count)
 {
     return first <= sum->length && count <= sum->length - first;
 }
 
-static wide limbs_of(const fplt_sum *sum, size_t i)
+static wide limbs_of(const fplt__sum *sum, size_t i)
 {
     FPLT__ASSERT(i < sum->limbs);
     return (wide)sum->high[i] * ((wide)1 << 52) + sum->low[i];
 }
 
-static wide whole(const fplt_sum *sum, size_t i)
+static wide whole(const fplt__sum *sum, size_t i)
 {
     FPLT__ASSERT(i < sum->length);
     wide value = i < sum->totals ? sum->total[i] : 0;
@@ -140,10 +141,11 @@ static wide whole(const fplt_sum *sum, size_t i)
 /* |value| < total_limit, by one comparison */
 static int within(wide value)
 {
-    return (unsigned_wide)(value + (total_limit - 1)) <= (unsigned_wide)(2 * (total_limit - 1));
+    return (unsigned_wide)value + (unsigned_wide)(total_limit - 1) <=
+           2 * (unsigned_wide)(total_limit - 1);
 }
 
-static fplt_status spill(fplt_sum *sum)
+static fplt_status spill(fplt__sum *sum)
 {
     FPLT__ASSERT(sum->pending <= SPILL_AFTER);
     FPLT__ASSERT(!sum->limbs || sum->high);
@@ -168,6 +170,8 @@ static int64_t bits_of(double x)
 static int all_below(const double *x, size_t count, double scale, double limit)
 {
     int ok = 1;
+    if (scale == 1)
+        return fplt__all_below(x, count, limit);
     for (size_t i = 0; i < count; i++)
         ok &= fabs(x[i] * scale) < limit;
     return ok;
@@ -200,7 +204,7 @@ static void subtract_fast(int64_t *high, int64_t *low, const double *x, size_t c
 
 /* A number of magnitude 2^39 or more has no bit below 2^-13, so its shift is exact; a smaller one
  * takes the fast split. */
-static fplt_status add_slow(fplt_sum *sum, size_t i, double x, int sign)
+static fplt_status add_slow(fplt__sum *sum, size_t i, double x, int sign)
 {
     FPLT__ASSERT(i < sum->length);
     if (!(fabs(x) < slow_limit))
@@ -220,7 +224,20 @@ static fplt_status add_slow(fplt_sum *sum, size_t i, double x, int sign)
     return (total < 0 ? -total : total) < total_limit ? FPLT_OK : FPLT_DIVERGED;
 }
 
-static fplt_status add_signed(fplt_sum *sum, size_t first, const double *x, size_t count, int sign)
+/* Numbers below fast_limit. What an agent sends may be nearly all zeros, as Hessians of sparse rows are, and groups of zeros
+ * change nothing. */
+static void add_groups(int64_t *high, int64_t *low, const double *x, size_t count, double scale,
+                       int sign)
+{
+    enum { GROUP = 16 };
+    for (size_t i = 0; i < count; i += GROUP) {
+        size_t size = count - i < GROUP ? count - i : GROUP;
+        if (!fplt__all_zero(x + i, size))
+            (sign < 0 ? subtract_fast : add_fast)(high + i, low + i, x + i, size, scale);
+    }
+}
+
+static fplt_status add_signed(fplt__sum *sum, size_t first, const double *x, size_t count, int sign)
 {
     if (!has_room(sum, first, count) || !sum->high)
         return FPLT_BAD_VALUE;
@@ -237,7 +254,7 @@ static fplt_status add_signed(fplt_sum *sum, size_t first, const double *x, size
         const double *part = x + start;
         int64_t *high = sum->high + first + start, *low = sum->low + first + start;
         if (all_below(part, size, sum->scale, fast_limit)) {
-            (sign < 0 ? subtract_fast : add_fast)(high, low, part, size, sum->scale);
+            add_groups(high, low, part, size, sum->scale, sign);
             continue;
         }
         for (size_t i = 0; i < size; i++) {
@@ -249,13 +266,13 @@ static fplt_status add_signed(fplt_sum *sum, size_t first, const double *x, size
     return FPLT_OK;
 }
 
-fplt_status fplt_sum_add(fplt_sum *sum, size_t first, const double *x, size_t count)
+fplt_status fplt__sum_add(fplt__sum *sum, size_t first, const double *x, size_t count)
 {
     return add_signed(sum, first, x, count, 1);
 }
 
 /* What a million agents do in every round: both in one pass, where they are short and of usual size. */
-static int change_fast(fplt_sum *sum, size_t first, const double *restrict now,
+static int change_fast(fplt__sum *sum, size_t first, const double *restrict now,
                        const double *restrict before, size_t count)
 {
     int64_t *restrict high = sum->high + first, *restrict low = sum->low + first;
@@ -286,8 +303,8 @@ static int change_fast(fplt_sum *sum, size_t first, const double *restrict now,
     return 1;
 }
 
-fplt_status fplt_sum_add_change(fplt_sum *sum, size_t first, const double *now,
-                                const double *before, size_t count)
+fplt_status fplt__sum_add_change(fplt__sum *sum, size_t first, const double *now,
+                                 const double *before, size_t count)
 {
     if (has_room(sum, first, count) && sum->high && change_fast(sum, first, now, before, count))
         return FPLT_OK;
@@ -295,8 +312,8 @@ fplt_status fplt_sum_add_change(fplt_sum *sum, size_t first, const double *now,
     return status ? status : add_signed(sum, first, before, count, -1);
 }
 
-fplt_status fplt_sum_add_part(fplt_sum *sum, size_t first, const fplt_sum *other, size_t from,
-                              size_t count)
+fplt_status fplt__sum_add_part(fplt__sum *sum, size_t first, const fplt__sum *other, size_t from,
+                               size_t count)
 {
     if (sum->exponent != other->exponent || !has_room(sum, first, count) ||
         !has_room(other, from, count))
@@ -313,9 +330,9 @@ fplt_status fplt_sum_add_part(fplt_sum *sum, size_t first, const fplt_sum *other
     return spill(sum);
 }
 
-fplt_status fplt_sum_merge(fplt_sum *sum, const fplt_sum *other)
+fplt_status fplt__sum_merge(fplt__sum *sum, const fplt__sum *other)
 {
-    return sum->length == other->length ? fplt_sum_add_part(sum, 0, other, 0, sum->length)
+    return sum->length == other->length ? fplt__sum_add_part(sum, 0, other, 0, sum->length)
                                         : FPLT_BAD_VALUE;
 }
 
@@ -344,7 +361,7 @@ static double nearest(wide value)
     return value < 0 ? -magnitude : magnitude;
 }
 
-void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count)
+void fplt__sum_read(const fplt__sum *sum, size_t first, double *out, size_t count)
 {
     FPLT__ASSERT(has_room(sum, first, count));
     double unit = power_of_two(sum->exponent);
@@ -352,7 +369,7 @@ void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count)
         out[i] = nearest(whole(sum, first + i)) * unit;
 }
 
-void fplt_sum_export(const fplt_sum *sum, size_t first, uint64_t *words, size_t count)
+void fplt__sum_export(const fplt__sum *sum, size_t first, uint64_t *words, size_t count)
 {
     FPLT__ASSERT(has_room(sum, first, count));
     for (size_t i = 0; i < count; i++) {
@@ -394,7 +411,7 @@ static int add_plainly(wide *total, const uint64_t *words, size_t count)
     return 1;
 }
 
-fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *words, size_t count)
+fplt_status fplt__sum_add_words(fplt__sum *sum, size_t first, const uint64_t *words, size_t count)
 {
     if (!has_room(sum, first, count))
         return FPLT_BAD_VALUE;
@@ -518,8 +535,8 @@ static int add_shared(wide *total, const uint8_t *bytes, size_t size, size_t cou
     return legal;
 }
 
-fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, size_t size,
-                                size_t count, fplt_error *error)
+fplt_status fplt__sum_add_packed(fplt__sum *sum, size_t first, const void *bytes, size_t size,
+                                 size_t count, fplt_error *error)
 {
     size_t used = 0, done = 0;
     uint64_t words[2 * FPLT__WORDS_BLOCK];
@@ -540,7 +557,7 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
         used = start; /* what is wrong with it */
         if ((status = fplt__words_block(bytes, size, block, &used, words, error)))
             break;
-        if ((status = fplt_sum_add_words(sum, first + done, words, block)))
+        if ((status = fplt__sum_add_words(sum, first + done, words, block)))
             fplt_error_set(error, status, "packed numbers: a number or a total is out of range");
         else
             done += block;
@@ -554,7 +571,7 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
     return status;
 }
 
-void fplt_grid_round(double *x, size_t count)
+void fplt__grid_round(double *x, size_t count)
 {
     /* Numbers of magnitude 2^-12 and more are on the grid already; below it, the same split and
      * the same rounding as in the sum. */

@@ -33,9 +33,9 @@ size_t fplt__edit_distance(const char *a, const char *b)
     return cost[rows][columns];
 }
 
-fplt_status fplt_unknown_name(const char *what, const char *name,
-                              const char *(*list)(size_t index, const char **help),
-                              fplt_error *error)
+fplt_status fplt__unknown_name(const char *what, const char *name,
+                               const char *(*list)(size_t index, const char **help),
+                               fplt_error *error)
 {
     char names[512] = "";
     const char *nearest = NULL, *candidate;
@@ -56,7 +56,7 @@ fplt_status fplt_unknown_name(const char *what, const char *name,
                           nearest ? "'?)" : "", names);
 }
 
-void fplt_shell_word(const char *word, char *text, size_t size)
+void fplt__shell_word(const char *word, char *text, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+=./,:@%";

@@ -10,6 +10,7 @@
 #endif
 
 #include "base/bytes.h"
+#include "base/sum.h"
 
 typedef fplt__wide wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
@@ -21,7 +22,7 @@ static wide value_of(const uint64_t *words)
     return (wide)((unsigned_wide)words[1] << 64 | words[0]);
 }
 
-size_t fplt_words_most(size_t count)
+size_t fplt__words_most(size_t count)
 {
     return HEAD * ((count + BLOCK - 1) / BLOCK) + WIDEST * count;
 }
@@ -75,7 +76,7 @@ static void pack_block(const uint64_t *words, size_t count, unsigned shift, unsi
     }
 }
 
-size_t fplt_words_pack(const uint64_t *words, size_t count, void *bytes, size_t room)
+size_t fplt__words_pack(const uint64_t *words, size_t count, void *bytes, size_t room)
 {
     uint8_t *to = bytes;
     size_t used = 0;
@@ -347,8 +348,8 @@ fplt_status fplt__words_end(size_t used, size_t size, size_t count, fplt_error *
                                          size - used, count);
 }
 
-fplt_status fplt_words_unpack(const void *bytes, size_t size, uint64_t *words, size_t count,
-                              fplt_error *error)
+fplt_status fplt__words_unpack(const void *bytes, size_t size, uint64_t *words, size_t count,
+                               fplt_error *error)
 {
     size_t used = 0;
     for (size_t first = 0; first < count; first += BLOCK) {

@@ -2,7 +2,7 @@
 #ifndef FPLT_BASE_WORDS_H
 #define FPLT_BASE_WORDS_H
 
-#include "fedplt/sum.h"
+#include "base/sum.h"
 
 enum { FPLT__WORDS_BLOCK = 64 }; /* numbers */
 

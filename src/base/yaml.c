@@ -9,7 +9,9 @@
 
 #include <yaml.h>
 
+#include "base/config.h"
 #include "base/memory.h"
+#include "base/settings.h"
 
 enum {
     LARGEST_FILE = 1 << 20,
@@ -478,7 +480,7 @@ const char *fplt_config_find(const fplt_config *config, const char *name, size_t
     return node ? node->value : NULL;
 }
 
-void fplt_config_drop(fplt_config *config, const char *name)
+void fplt__config_drop(fplt_config *config, const char *name)
 {
     struct node *node = find_value(config, name);
     if (node)
@@ -570,7 +572,7 @@ static fplt_status apply_node(const fplt_config *config, size_t *index, fplt_set
                               fplt_error *error)
 {
     const struct node *node = &config->nodes[*index];
-    const fplt_setting *row = fplt_settings_find(settings, node->name);
+    const fplt_setting *row = fplt__settings_find(settings, node->name);
     size_t here = (*index)++;
     if (node->dropped)
         return FPLT_OK;

@@ -22,7 +22,7 @@ typedef enum fplt__yaml_kind {
 typedef struct fplt__yaml_node {
     fplt__yaml_kind kind;
     const char *name, *key; /* "columns.age.type" and "type" */
-    const char *value;      /* of a scalar, or the list of a sequence for fplt_list_next */
+    const char *value;      /* of a scalar, or the list of a sequence for fplt__list_next */
     size_t line;
     size_t next; /* number of the first node behind this one and what is inside it */
 } fplt__yaml_node;

@@ -66,6 +66,11 @@ const char *fplt__named_categories(const fplt_read_settings *settings)
     return list[4] ? list + 5 : NULL;
 }
 
+int fplt__builder_is_lenient(const fplt__builder *builder)
+{
+    return fplt__schema_is_lenient(builder->declared.schema);
+}
+
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
                                size_t sources, fplt_error *error)
 {
@@ -227,6 +232,7 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
         builder->entries.count = builder->rows ? builder->entries.end[builder->rows - 1] : 0;
     if (builder->declared.neutral && builder->labels.mode != FPLT__LABEL_NONE)
         label = fplt__declared_neutral_label(builder->declared.schema);
+    builder->declared.neutral_rows += builder->declared.neutral != 0;
     builder->declared.neutral = 0;
     builder->row[builder->rows] = (fplt__row){label, agent, ++builder->number};
     if (builder->sparse)

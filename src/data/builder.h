@@ -2,6 +2,7 @@
 #ifndef FPLT_DATA_BUILDER_H
 #define FPLT_DATA_BUILDER_H
 
+#include "base/buffer.h"
 #include "base/file.h"
 #include "data/declaration.h"
 #include "data/dialect.h"
@@ -9,6 +10,7 @@
 #include "data/levels.h"
 #include "data/profile.h"
 #include "data/source.h"
+#include "fedplt/read.h"
 
 /* How labels are taken while reading. */
 typedef enum fplt__label_mode {
@@ -140,6 +142,9 @@ fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double
 
 /* The row that comes next in the file is not taken; `site` may be empty where it is not known. */
 fplt_status fplt__builder_leave_out(fplt__builder *builder, fplt__span site, fplt_error *error);
+/* Behind the last line end of the text that is outside quotes; 0 where there is none. `quotes`: rows may have line ends between
+ * quotes; `inside`: the text begins within quotes. */
+size_t fplt__last_row_end(const char *text, size_t size, int quotes, int inside);
 /* Texts in pieces (parts.c): rows up to the end of the first piece are read as they are, and those of the
  * other pieces at once, by `read` into builders of their own that are then joined in order. Whatever
  * goes wrong on this way says nothing: the file is then read again whole, where lines are counted. */
@@ -152,6 +157,8 @@ fplt_status fplt__parts_head(const fplt__source *source, fplt__builder *builder,
 fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *head,
                              fplt__builder *builder, int quotes, fplt__part_reader read,
                              const void *context, fplt_error *error);
+/* Whether rows with features that are levels of categories are kept dense, if the file has `cells` cells. */
+int fplt__levels_are_dense(size_t rows, size_t features, size_t cells);
 
 fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset, fplt_error *error);
 
@@ -168,6 +175,16 @@ fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_
 /* More words than classes would have: where they are decimal numbers, labels are numbers from here on. */
 fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *error);
 
+/* Whether every line is a row, whatever stands in it. */
+int fplt__builder_is_lenient(const fplt__builder *builder);
+
+/* The rows of an array of NumPy one by one, numbered from 1, as doubles: they need not be finite. */
+typedef fplt_status fplt__npy_row(void *context, const double *row, size_t columns, size_t number,
+                                  fplt_error *error);
+fplt_status fplt__npy_visit(const fplt__source *source, fplt__npy_row *take, void *context,
+                            fplt_error *error);
+fplt_status fplt__npy_columns(const fplt__source *source, size_t *columns, fplt_error *error);
+
 /* The rows of a CSV file one by one: first the names of the columns (numbers where there is no
  * header), then the fields of each row, as many as there are names. */
 typedef struct fplt__csv_visitor {
@@ -177,9 +194,33 @@ typedef struct fplt__csv_visitor {
     void *context;
     const char *separator;        /* as in fplt_read_settings */
     const fplt__dialect *dialect; /* NULL: values are written as the readers take them */
+    /* a row that is not one of the table: its line split at the separators; NULL: such rows are refused. Not NULL: every line
+     * behind the header is a row, and the text may have any bytes. */
+    fplt_status (*odd_row)(void *context, const fplt__field *fields, size_t count, size_t line,
+                           fplt_error *error);
+    size_t
+        width; /* with odd_row and without a header: so many columns, whatever the first line has */
 } fplt__csv_visitor;
 fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error);
+
+/* The rows of several CSV files: `file` comes before the columns of each. */
+typedef struct fplt__csv_files {
+    fplt_status (*file)(void *context, const char *path, const fplt__source *source,
+                        fplt_error *error);
+    fplt_status (*columns)(void *context, const fplt__lookup *names, size_t line,
+                           fplt_error *error);
+    fplt_status (*row)(void *context, const fplt__field *fields, size_t line, fplt_error *error);
+    void *context;
+} fplt__csv_files;
+/* Reads by decimal, dates, missing_codes, separator and no_header of the settings; refuses other files than CSV. */
+fplt_status fplt__csv_visit_files(const char *const *paths, size_t count,
+                                  const fplt_read_settings *settings, const fplt__csv_files *files,
+                                  fplt_error *error);
+/* The same of `size` bytes of UTF-8 in memory, which messages call `name`. */
+fplt_status fplt__csv_visit_text(const char *name, const char *text, size_t size,
+                                 const fplt_read_settings *settings, const fplt__csv_files *files,
+                                 fplt_error *error);
 
 /* Refuses columns of numbers that look like codes for missing values, or like the numbers of the rows. */
 int fplt__find_code(const double *value, size_t values, double *code, size_t *count);

@@ -428,14 +428,18 @@ static fplt_status count_features(const fplt__builder *builder, const fplt__look
     return FPLT_OK;
 }
 
-static size_t storage(const fplt__builder *builder, size_t features)
+int fplt__levels_are_dense(size_t rows, size_t features, size_t cells)
 {
     size_t numbers;
-    if (!has_categories(builder))
-        return FPLT__DENSE;
-    if (__builtin_mul_overflow(builder->rows, features, &numbers))
+    if (__builtin_mul_overflow(rows, features, &numbers))
         numbers = SIZE_MAX;
-    return numbers <= DENSE_NUMBERS || numbers / DENSE_TIMES <= builder->cells.count
+    return numbers <= DENSE_NUMBERS || numbers / DENSE_TIMES <= cells;
+}
+
+static size_t storage(const fplt__builder *builder, size_t features)
+{
+    return !has_categories(builder) ||
+                   fplt__levels_are_dense(builder->rows, features, builder->cells.count)
                ? FPLT__DENSE
                : builder->cells.count;
 }

@@ -76,4 +76,7 @@ void fplt__clipped_log(const fplt__declaration *declared, const char *path)
 {
     for (size_t i = 0; declared->clipped && i < declared->schema->columns; i++)
         log_column(&declared->clipped[i], &declared->schema->column[i], path);
+    if (declared->neutral_rows)
+        fplt__log(FPLT_LOG_INFO, "%.300s: %zu rows became the neutral row of the schema", path,
+                  declared->neutral_rows);
 }

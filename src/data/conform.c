@@ -1,5 +1,7 @@
 /* The data set of one site becomes one of several with the same features and classes: columns by name, in the
  * common order. */
+#include <math.h>
+
 #include "base/memory.h"
 #include "data/builder.h"
 
@@ -188,6 +190,69 @@ fplt_status fplt__dataset_conform(fplt_dataset *dataset, const fplt__names *feat
     return status;
 }
 
+/* Missing categories */
+
+/* Features first .. end - 1 are the levels of one category. */
+static void spread_in_row(double *row, size_t first, size_t end)
+{
+    size_t missing = 0;
+    for (size_t j = first; j < end; j++)
+        missing += isnan(row[j]) != 0;
+    for (size_t j = first; missing && j < end; j++)
+        row[j] = NAN;
+}
+
+/* Of the category of feature `column`, the number of levels. */
+static size_t count_levels(const fplt_dataset *dataset, const uint32_t *group, uint32_t column)
+{
+    size_t levels = 0;
+    for (size_t j = 0; j < dataset->features; j++)
+        levels += group[j] == group[column];
+    return levels;
+}
+
+static size_t count_missing(const fplt_dataset *dataset, const uint32_t *group, size_t row,
+                            uint32_t category)
+{
+    size_t missing = 0;
+    for (size_t k = dataset->start[row]; k < dataset->start[row + 1]; k++)
+        missing += isnan(dataset->value[k]) && group[dataset->column[k]] == category;
+    return missing;
+}
+
+static fplt_status check_sparse(const fplt_dataset *dataset, const uint32_t *group,
+                                fplt_error *error)
+{
+    for (size_t r = 0; r < dataset->rows; r++)
+        for (size_t k = dataset->start[r]; k < dataset->start[r + 1]; k++) {
+            uint32_t j = dataset->column[k];
+            if (isnan(dataset->value[k]) && group[j] &&
+                count_missing(dataset, group, r, group[j]) != count_levels(dataset, group, j))
+                return fplt_error_set(error, FPLT_UNSUPPORTED,
+                                      "a category with missing values lacks a level that other "
+                                      "sites have, and its rows are sparse: leave the column out, "
+                                      "or merge its levels");
+        }
+    return FPLT_OK;
+}
+
+fplt_status fplt__dataset_spread_missing(fplt_dataset *dataset, const uint32_t *group,
+                                         fplt_error *error)
+{
+    if (!dataset->dense)
+        return check_sparse(dataset, group, error);
+    fplt_status status = fplt__dataset_own_values(dataset, error);
+    for (size_t r = 0; r < dataset->rows && !status; r++)
+        for (size_t first = 0, end; first < dataset->features; first = end) {
+            end = first + 1;
+            while (group[first] && end < dataset->features && group[end] == group[first])
+                end++;
+            if (group[first])
+                spread_in_row(dataset->dense + r * dataset->features, first, end);
+        }
+    return status;
+}
+
 /* The header */
 
 struct header {
@@ -224,7 +289,7 @@ fplt_status fplt__csv_header(const char *path, const fplt_read_settings *setting
     fplt__csv_visitor visitor = {
         .columns = take_names, .context = &header, .separator = settings->separator};
     fplt__source source = FPLT__NO_SOURCE;
-    fplt_status status = fplt__source_open(path, settings, PIECE, &source, error);
+    fplt_status status = fplt__source_head(path, settings, PIECE, &source, error);
     if (!status && source.size)
         keep_lines(&source);
     if (!status)

@@ -126,6 +126,48 @@ static fplt_status read_row(fplt__csv_reader *reader, fplt_error *error)
     }
 }
 
+/* What stands between the separators of a line, quotes or not. */
+static fplt_status split_line(fplt__csv_reader *reader, const char *at, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    reader->fields = 0;
+    for (const char *c = at; !status; c++) {
+        if (c < reader->end && *c != reader->separator)
+            continue;
+        status = add_field(reader, fplt__span_trim((fplt__span){at, (size_t)(c - at)}), 0, error);
+        if (c == reader->end)
+            break;
+        at = c + 1;
+    }
+    return status;
+}
+
+/* Reads the next line as a row, blank ones too: how many rows there are does not depend on what stands in one, so a quoted
+ * field ends with its line. */
+static fplt_status read_line(fplt__csv_reader *reader, fplt_error *error)
+{
+    const char *text_end = reader->end, *at = reader->at;
+    fplt_error why = {FPLT_OK, ""};
+    reader->fields = 0;
+    reader->odd = 0;
+    reader->row_line = reader->line;
+    if (at == text_end)
+        return FPLT_OK;
+    const char *stop = memchr(at, '\n', (size_t)(text_end - at));
+    stop = stop ? stop : text_end;
+    reader->end = stop > at && stop < text_end && stop[-1] == '\r' ? stop - 1 : stop;
+    fplt_status status = reader->end > at ? read_row(reader, &why) : FPLT_OK;
+    if (status == FPLT_BAD_DATA || (!status && reader->fields != reader->names.count)) {
+        reader->odd = 1;
+        status = split_line(reader, at, error);
+    } else if (status && error)
+        *error = why;
+    reader->at = stop < text_end ? stop + 1 : text_end;
+    reader->end = text_end;
+    reader->line = reader->row_line + 1;
+    return status;
+}
+
 /* A first line of numbers is data, unless it numbers the columns. */
 static fplt_status check_header(const fplt__csv_reader *reader, fplt_error *error)
 {
@@ -173,6 +215,18 @@ static fplt_status name_columns(fplt__csv_reader *reader, int no_header, fplt_er
     return status;
 }
 
+static fplt_status number_columns(fplt__csv_reader *reader, size_t width, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; i < width && !status; i++) {
+        char digits[32];
+        uint32_t number;
+        snprintf(digits, sizeof digits, "%zu", i + 1);
+        status = fplt__lookup_add(&reader->names, fplt__span_of(digits), &number, error);
+    }
+    return status;
+}
+
 /* What stands between the fields: as said, or the first of comma, tab, semicolon and bar that is in the first
  * line outside quotes. */
 static char separator_of(const char *text, const char *end, const char *said)
@@ -198,13 +252,20 @@ static char separator_of(const char *text, const char *end, const char *said)
 }
 
 fplt_status fplt__csv_begin(fplt__csv_reader *reader, const fplt__source *source, int no_header,
-                            const char *separator, fplt_error *error)
+                            const char *separator, const fplt__csv_visitor *lenient,
+                            fplt_error *error)
 {
     size_t mark = source->size >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    *reader = (fplt__csv_reader){.source = source, .at = source->text + mark, .line = 1};
+    *reader = (fplt__csv_reader){
+        .source = source, .at = source->text + mark, .line = source->counts_rows ? 0 : 1};
     reader->end = source->text + source->size;
-    reader->separator = separator_of(reader->at, reader->end, separator);
-    fplt_status status = fplt__text_check(source, error);
+    /* with privacy the first record does not decide how the others are read */
+    reader->separator =
+        separator_of(reader->at, lenient && no_header ? reader->at : reader->end, separator);
+    fplt_status status = lenient ? FPLT_OK : fplt__text_check(source, error);
+    reader->lenient = lenient != NULL;
+    if (lenient && no_header)
+        return number_columns(reader, lenient->width, error);
     if (!status)
         status = read_row(reader, error);
     if (!status && !reader->fields)
@@ -215,7 +276,7 @@ fplt_status fplt__csv_begin(fplt__csv_reader *reader, const fplt__source *source
         status = name_columns(reader, no_header, error);
     if (!status && no_header) { /* the row is read again, as data */
         reader->at = source->text + mark;
-        reader->line = 1;
+        reader->line = source->counts_rows ? 0 : 1;
     }
     return status;
 }
@@ -239,12 +300,12 @@ static fplt_status rewrite_row(fplt__csv_reader *reader, fplt_error *error)
 
 fplt_status fplt__csv_next_row(fplt__csv_reader *reader, fplt_error *error)
 {
-    fplt_status status = read_row(reader, error);
-    if (!status && reader->fields && reader->fields != reader->names.count)
+    fplt_status status = reader->lenient ? read_line(reader, error) : read_row(reader, error);
+    if (!status && reader->fields && !reader->odd && reader->fields != reader->names.count)
         status = fplt__bad_data(error, reader->source->name, reader->row_line,
                                 "%zu fields, but the first line has %u", reader->fields,
                                 reader->names.count);
-    if (!status && reader->fields && reader->dialect)
+    if (!status && reader->fields && !reader->odd && reader->dialect)
         status = rewrite_row(reader, error);
     return status;
 }
@@ -253,7 +314,8 @@ fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error)
 {
     fplt__csv_reader reader;
-    fplt_status status = fplt__csv_begin(&reader, source, no_header, visitor->separator, error);
+    fplt_status status = fplt__csv_begin(&reader, source, no_header, visitor->separator,
+                                         visitor->odd_row ? visitor : NULL, error);
     reader.dialect = visitor->dialect;
     if (!status)
         status = visitor->columns(visitor->context, &reader.names, reader.row_line, error);
@@ -261,7 +323,9 @@ fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
         status = fplt__csv_next_row(&reader, error);
         if (status || !reader.fields)
             break;
-        status = visitor->row(visitor->context, reader.field, reader.row_line, error);
+        status = reader.odd ? visitor->odd_row(visitor->context, reader.field, reader.fields,
+                                               reader.row_line, error)
+                            : visitor->row(visitor->context, reader.field, reader.row_line, error);
     }
     fplt__csv_clear(&reader);
     return status;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/csv_reader.h"
 #include "fedplt/settings.h"
 
@@ -10,7 +11,7 @@ static uint32_t find_column(const fplt__csv_reader *reader, const char *wanted)
 {
     uint32_t found = fplt__lookup_find(&reader->names, fplt__span_of(wanted));
     long long number;
-    if (found == FPLT__NOWHERE && !fplt_parse_integer(wanted, &number) && number >= 1 &&
+    if (found == FPLT__NOWHERE && !fplt__parse_integer(wanted, &number) && number >= 1 &&
         number <= reader->names.count)
         found = (uint32_t)number - 1;
     return found;
@@ -243,7 +244,7 @@ fplt_status fplt__csv_begin_columns(fplt__csv_reader *reader, const fplt__source
                                     fplt__builder *builder, fplt_error *error)
 {
     fplt_status status = fplt__csv_begin(reader, source, builder->settings->no_header,
-                                         builder->settings->separator, error);
+                                         builder->settings->separator, NULL, error);
     if (!status)
         status =
             fplt__alloc_into(&reader->role, reader->fields, sizeof *reader->role, "columns", error);

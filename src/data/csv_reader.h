@@ -42,12 +42,16 @@ typedef struct fplt__csv_reader {
     const fplt__dialect *dialect; /* borrowed; NULL: values are written as the readers take them */
     char *rewritten;              /* owned: fields of the row at hand that are */
     size_t rewritten_capacity;
+    int lenient; /* every line is a row, whatever stands in it */
+    int odd; /* the row at hand is not one of a table; its fields are what stands between separators */
 } fplt__csv_reader;
 
-/* Starts a reader at the names of the columns, which are numbers if `no_header`. fplt__csv_clear releases the reader,
+/* Starts a reader at the names of the columns, which are numbers if `no_header`. `lenient`: takes any bytes, and as a row
+ * every line; NULL: not so. fplt__csv_clear releases the reader,
  * after a failure too. */
 fplt_status fplt__csv_begin(fplt__csv_reader *reader, const fplt__source *source, int no_header,
-                            const char *separator, fplt_error *error);
+                            const char *separator, const fplt__csv_visitor *lenient,
+                            fplt_error *error);
 /* The same by the settings of a builder, and gives every column its role; features have role 0. */
 fplt_status fplt__csv_begin_columns(fplt__csv_reader *reader, const fplt__source *source,
                                     fplt__builder *builder, fplt_error *error);

@@ -118,9 +118,10 @@ static fplt_status read_weight(const fplt__csv_reader *reader, fplt__builder *bu
                                fplt__span text, fplt_error *error)
 {
     double weight = 0;
-    if (fplt__number_parse(fplt__span_trim(text), &weight) != FPLT__NUMBER || !(weight > 0))
+    if (fplt__number_parse(fplt__span_trim(text), &weight) != FPLT__NUMBER || !(weight >= 0))
         return fplt__bad_data(error, reader->source->name, reader->row_line,
-                              "the weight of the row is '%s', but it must be a number above 0",
+                              "the weight of the row is '%s', but it must be a number of at least "
+                              "0",
                               fplt__show(text).text);
     return fplt__builder_extra(builder, FPLT__EXTRA_WEIGHT, weight, error);
 }

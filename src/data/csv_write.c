@@ -2,84 +2,79 @@
 #include <stdio.h>
 
 #include "data/builder.h"
-
-static fplt_status write_text(fplt__file *file, const char *text, fplt_error *error)
-{
-    return fplt__file_write(file, text, strlen(text), error);
-}
+#include "data/rows_write.h"
 
 /* Quotes where the reader would otherwise take something else. */
-static fplt_status write_name(fplt__file *file, const char *name, fplt_error *error)
+static void put_name(fplt__buffer *text, const char *name)
 {
     size_t length = strlen(name);
     int plain = !strpbrk(name, ",\"\r\n") && strcmp(name, "?") != 0 && strcmp(name, "NA") != 0 &&
                 fplt__span_trim(fplt__span_of(name)).length == length;
-    if (plain)
-        return write_text(file, name, error);
-    fplt_status status = write_text(file, "\"", error);
-    for (const char *c = name; *c && !status; c++)
-        status = fplt__file_write(file, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1, error);
-    return status ? status : write_text(file, "\"", error);
+    if (plain) {
+        fplt__buffer_add_bytes(text, name, length);
+        return;
+    }
+    fplt__buffer_add(text, "\"");
+    for (const char *c = name; *c; c++)
+        fplt__buffer_add_bytes(text, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
+    fplt__buffer_add(text, "\"");
 }
 
-static fplt_status write_number(fplt__file *file, double value, fplt_error *error)
+static int has_sites(const fplt_dataset *dataset)
 {
-    char text[40];
-    int length = snprintf(text, sizeof text, ",%.17g", value);
-    return fplt__file_write(file, text, (size_t)length, error);
+    return dataset->agents > 1 || dataset->agent_names.count;
 }
 
-static fplt_status write_header(const fplt_dataset *dataset, fplt__file *file, int sites,
-                                fplt_error *error)
+static void put_header(const fplt_dataset *dataset, fplt__buffer *text)
 {
-    fplt_status status = write_text(file, sites ? "site,label" : "label", error);
-    for (size_t j = 0; j < dataset->features && !status; j++) {
+    fplt__buffer_add(text, has_sites(dataset) ? "site,label" : "label");
+    for (size_t j = 0; j < dataset->features; j++) {
         const char *name = fplt_dataset_feature_name(dataset, j);
         char standard[32];
         snprintf(standard, sizeof standard, "x%zu", j + 1);
-        status = write_text(file, ",", error);
-        if (!status)
-            status = write_name(file, name ? name : standard, error);
+        fplt__buffer_add(text, ",");
+        put_name(text, name ? name : standard);
     }
-    return status ? status : write_text(file, "\n", error);
+    fplt__buffer_add(text, "\n");
 }
 
-static fplt_status write_values(const fplt_rows *rows, size_t r, fplt__file *file,
-                                fplt_error *error)
+static void put_values(const fplt_dataset *dataset, size_t r, fplt__buffer *text)
 {
-    fplt_status status = FPLT_OK;
-    size_t k = rows->dense ? 0 : rows->start[r];
-    for (size_t j = 0; j < rows->features && !status; j++) {
+    size_t k = dataset->dense ? 0 : dataset->start[r];
+    for (size_t j = 0; j < dataset->features; j++) {
         double value = 0;
-        if (rows->dense)
-            value = rows->dense[r * rows->features + j];
-        else if (k < rows->start[r + 1] && rows->column[k] == j)
-            value = rows->value[k++];
-        status = write_number(file, value, error);
+        if (dataset->dense)
+            value = dataset->dense[r * dataset->features + j];
+        else if (k < dataset->start[r + 1] && dataset->column[k] == j)
+            value = dataset->value[k++];
+        fplt__buffer_add_bytes(text, ",", 1);
+        fplt__buffer_shortest(text, value);
     }
-    return status;
+    fplt__buffer_add_bytes(text, "\n", 1);
+}
+
+static void put_row(const void *context, const fplt_dataset *dataset, uint32_t agent, size_t r,
+                    fplt__buffer *text)
+{
+    (void)context;
+    const char *name = fplt_dataset_agent_name(dataset, agent);
+    char standard[32];
+    if (has_sites(dataset)) {
+        snprintf(standard, sizeof standard, "%u", agent);
+        put_name(text, name ? name : standard);
+        fplt__buffer_add_bytes(text, ",", 1);
+    }
+    fplt__buffer_shortest(text, dataset->label[r]);
+    put_values(dataset, r, text);
 }
 
 fplt_status fplt__csv_write(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
 {
-    int sites = dataset->agents > 1 || dataset->agent_names.count;
-    fplt_status status = write_header(dataset, file, sites, error);
-    for (uint32_t i = 0; i < dataset->agents; i++) {
-        fplt_rows rows = fplt_dataset_shard(dataset, i);
-        const char *name = fplt_dataset_agent_name(dataset, i);
-        char standard[32], label[40];
-        snprintf(standard, sizeof standard, "%u", i);
-        for (size_t r = 0; r < rows.count && !status; r++) {
-            if (sites)
-                status = write_name(file, name ? name : standard, error);
-            snprintf(label, sizeof label, "%s%.17g", sites ? "," : "", rows.label[r]);
-            if (!status)
-                status = write_text(file, label, error);
-            if (!status)
-                status = write_values(&rows, r, file, error);
-            if (!status)
-                status = write_text(file, "\n", error);
-        }
-    }
-    return status;
+    fplt__buffer header = {NULL, 0, 0, FPLT_OK};
+    put_header(dataset, &header);
+    fplt_status status = header.status
+                             ? fplt_error_set(error, header.status, "no memory for a header")
+                             : fplt__file_write(file, header.text, header.length, error);
+    fplt__buffer_clear(&header);
+    return status ? status : fplt__rows_save(dataset, put_row, file, error);
 }

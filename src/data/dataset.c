@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "fedplt/schema.h"
+#include "data/dataset_access.h"
 
 static fplt_status allocate_values(fplt_dataset *dataset, size_t entries, fplt_error *error)
 {
@@ -38,14 +39,14 @@ const char *fplt_task_name(fplt_task task)
     return (size_t)task < sizeof tasks / sizeof *tasks ? tasks[task] : "unknown";
 }
 
-int fplt_task_classifies(fplt_task task)
+int fplt__task_classifies(fplt_task task)
 {
     return task == FPLT_TASK_BINARY || task == FPLT_TASK_CLASSES;
 }
 
 uint32_t fplt__task_outputs(fplt_task task)
 {
-    return fplt_task_classifies(task) ? 2 : 1;
+    return fplt__task_classifies(task) ? 2 : 1;
 }
 
 fplt_status fplt__dataset_add(const fplt_dataset *dataset, double **column, fplt_error *error)
@@ -142,7 +143,7 @@ void fplt__dataset_passed(const fplt_dataset *dataset, size_t first, size_t end)
         return;
     if (!dataset->lent_values)
         fplt__forget(value + from, (to - from) * sizeof *value);
-    else if (fplt_dataset_is_mapped(dataset))
+    else if (fplt__dataset_is_mapped(dataset))
         fplt__view_forget(dataset->view,
                           (size_t)((const char *)(value + from) - dataset->view->bytes),
                           (to - from) * sizeof *value);
@@ -204,7 +205,7 @@ fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error)
     for (size_t at = 0, step = (size_t)1 << 19; at < count; at += step) {
         size_t some = count - at < step ? count - at : step;
         memcpy(own + at, lent + at, some * sizeof *own);
-        if (fplt_dataset_is_mapped(dataset)) /* the copy takes the place of the pages */
+        if (fplt__dataset_is_mapped(dataset)) /* the copy takes the place of the pages */
             fplt__view_forget(dataset->view,
                               (size_t)((const char *)(lent + at) - dataset->view->bytes),
                               some * sizeof *own);
@@ -246,7 +247,7 @@ fplt_status fplt_dataset_name(fplt_dataset *dataset, const char *const *features
                               fplt_error *error)
 {
     fplt_status status;
-    if (classes && !fplt_task_classifies(dataset->task))
+    if (classes && !fplt__task_classifies(dataset->task))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "classes are named, but the labels of this data set are no classes");
     if ((status = name_all(features, dataset->features, &dataset->feature_names, error)) ||
@@ -311,33 +312,33 @@ static const char *name_of(const fplt__names *names, size_t index)
     return index < names->count ? names->item[index] : NULL;
 }
 
-size_t fplt_dataset_row_number(const fplt_dataset *dataset, size_t row)
+size_t fplt__dataset_row_number(const fplt_dataset *dataset, size_t row)
 {
     return dataset->number && row < dataset->rows ? (size_t)dataset->number[row] : 0;
 }
 
-const char *fplt_dataset_row_id(const fplt_dataset *dataset, size_t row)
+const char *fplt__dataset_row_id(const fplt_dataset *dataset, size_t row)
 {
     return name_of(&dataset->ids, row);
 }
 
-const size_t *fplt_dataset_left_out(const fplt_dataset *dataset, size_t *count)
+const size_t *fplt__dataset_left_out(const fplt_dataset *dataset, size_t *count)
 {
     *count = dataset->left_out_count;
     return dataset->left_out;
 }
 
-const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent)
+const double *fplt__dataset_persons(const fplt_dataset *dataset, uint32_t agent)
 {
     return dataset->person ? dataset->person + dataset->first[agent] : NULL;
 }
 
-const fplt_schema *fplt_dataset_schema(const fplt_dataset *dataset)
+const fplt_schema *fplt__dataset_schema(const fplt_dataset *dataset)
 {
     return dataset->schema;
 }
 
-int fplt_dataset_is_mapped(const fplt_dataset *dataset)
+int fplt__dataset_is_mapped(const fplt_dataset *dataset)
 {
     return dataset->view && dataset->view->bytes;
 }

@@ -3,6 +3,10 @@
 #define FPLT_DATA_DATASET_H
 
 #include "fedplt/data.h"
+#include "fedplt/generate.h"
+#include "fedplt/partition.h"
+#include "fedplt/read.h"
+#include "fedplt/transform.h"
 
 typedef struct fplt__span {
     const char *text;
@@ -75,6 +79,7 @@ struct fplt_dataset {
     int lent_rest;             /* start, column, label, weight and offset are ... */
     int own_label, own_weight; /* ... but for these */
     int lent_beside;           /* person, number, group and left_out are */
+    int new_site_is_reference; /* for a design with effects of sites */
     int passes;                /* rows are not needed once they are packed */
     void (*release)(void *);   /* told when nothing is borrowed any more, or NULL */
     void *release_context;
@@ -127,10 +132,19 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
                                  const size_t *agent_rows, uint32_t agents, int same_agents,
                                  fplt_dataset **dataset, fplt_error *error);
 
+/* Columns before a transform. */
+static inline size_t fplt__transform_inputs(const fplt_transform *transform)
+{
+    return transform->design ? transform->inputs : transform->features;
+}
+
 /* New data set over the rows of `source`, which stays as it is and outlives it; names and schema are
  * its own. */
 fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **dataset,
                                fplt_error *error);
+
+/* Takes rows of weight 0 away; in a data set that has all its rows. FPLT_BAD_DATA where an agent would have none. */
+fplt_status fplt__dataset_drop_weightless(fplt_dataset **dataset, fplt_error *error);
 
 /* Weights become the data set's own, zeroed where there were none. */
 fplt_status fplt__dataset_own_weights(fplt_dataset *dataset, fplt_error *error);
@@ -192,6 +206,11 @@ double *fplt__row_values(const fplt_dataset *dataset, size_t row);
  * where features change. The data set is the caller's to destroy on failure too. */
 fplt_status fplt__dataset_conform(fplt_dataset *dataset, const fplt__names *features,
                                   const fplt__names *classes, fplt_error *error);
+
+/* Where one level of a category is missing (NaN), all of its levels are: after features were added that the data set lacked.
+ * group[j]: 0 a number, otherwise the category of feature j. FPLT_UNSUPPORTED: sparse rows lack such a feature. */
+fplt_status fplt__dataset_spread_missing(fplt_dataset *dataset, const uint32_t *group,
+                                         fplt_error *error);
 
 /* Least and greatest of each column: features x 2. */
 fplt_status fplt__dataset_ranges(const fplt_dataset *dataset, double *ranges, fplt_error *error);

@@ -18,6 +18,7 @@ typedef struct fplt__declaration {
     const fplt__portion *portion; /* agents whose rows are kept; NULL: all */
     fplt__clipped *clipped;       /* owned: one for each column of the schema, or NULL */
     int neutral;                  /* the row that is being read becomes the schema's neutral row */
+    size_t neutral_rows;          /* that became it */
 } fplt__declaration;
 
 /* Values (declared.c). A value that the schema does not allow becomes what the column declares; if the column declares
@@ -25,6 +26,10 @@ typedef struct fplt__declaration {
 fplt_status fplt__declared_read_number(fplt__declaration *declared, const fplt__source *source,
                                        size_t line, const fplt__declared *column, fplt__span text,
                                        int missing, double *value, fplt_error *error);
+/* A number of a format that is not text; one that is not finite is missing. */
+fplt_status fplt__declared_take_number(fplt__declaration *declared, const fplt__source *source,
+                                       size_t line, const fplt__declared *column, double number,
+                                       double *value, fplt_error *error);
 fplt_status fplt__declared_read_level(fplt__declaration *declared, const fplt__source *source,
                                       size_t line, const fplt__declared *column, fplt__span text,
                                       int missing, uint32_t *level, fplt_error *error);

@@ -3,6 +3,7 @@
 
 #include "data/builder.h"
 #include "data/declared.h"
+#include "data/schema_access.h"
 
 /* Rows with many levels are kept sparse: more features than this for each column. */
 enum { DENSE_FEATURES = 16 };
@@ -19,13 +20,30 @@ fplt_status fplt__declared_bad_value(const fplt__source *source, size_t line,
                           what);
 }
 
+static void keep_number(fplt__declaration *declared, const fplt__declared *column, double *value)
+{
+    fplt__clipped_see(declared, column, *value);
+    *value = fmin(fmax(*value, column->low), column->high);
+}
+
+fplt_status fplt__declared_take_number(fplt__declaration *declared, const fplt__source *source,
+                                       size_t line, const fplt__declared *column, double number,
+                                       double *value, fplt_error *error)
+{
+    *value = number;
+    if (!isfinite(number))
+        return fplt__declared_read_number(declared, source, line, column, (fplt__span){"", 0}, 1,
+                                          value, error);
+    keep_number(declared, column, value);
+    return FPLT_OK;
+}
+
 fplt_status fplt__declared_read_number(fplt__declaration *declared, const fplt__source *source,
                                        size_t line, const fplt__declared *column, fplt__span text,
                                        int missing, double *value, fplt_error *error)
 {
     if (!missing && fplt__number_parse(fplt__span_trim(text), value) == FPLT__NUMBER) {
-        fplt__clipped_see(declared, column, *value);
-        *value = fmin(fmax(*value, column->low), column->high);
+        keep_number(declared, column, value);
         return FPLT_OK;
     }
     *value = column->missing == FPLT__CONSTANT ? column->missing_value : column->centre;
@@ -121,7 +139,7 @@ fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *da
                                   fplt_error *error)
 {
     const fplt__declared *label = fplt__schema_column(builder->declared.schema, FPLT__LABEL);
-    dataset->schema = fplt_schema_keep(builder->declared.schema);
+    dataset->schema = fplt__schema_keep(builder->declared.schema);
     for (uint32_t i = 0; i < dataset->agents; i++)
         if (dataset->first[i + 1] == dataset->first[i] &&
             (!builder->declared.portion || fplt__portion_has(builder->declared.portion, i)))

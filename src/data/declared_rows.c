@@ -1,10 +1,12 @@
 /* Rows read by a schema. No row is left out, and the shape of the data set does not depend on any record. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/builder.h"
 #include "data/declared.h"
+#include "data/schema_access.h"
 
 /* One file on its way into a builder. */
 struct reading {
@@ -12,7 +14,10 @@ struct reading {
     fplt__builder *builder;
     const fplt__declared **role; /* owned: one a column of the file; NULL: not looked at */
     uint32_t columns;
-    double *row; /* owned: the features of a row */
+    double *row;      /* owned: the features of a row */
+    fplt__field *odd; /* owned: fields of a row that is not one of the table */
+    const double
+        *numbers; /* the fields of an array of NumPy, which has no texts; NULL: a CSV file */
     uint32_t agent;
 };
 
@@ -39,15 +44,22 @@ static fplt_status take_site(struct reading *reading, size_t line, const fplt__d
                              const fplt__field *field, fplt_error *error)
 {
     fplt__builder *builder = reading->builder;
-    if (fplt__field_missing(field))
+    int missing = fplt__field_missing(field);
+    int named = column->levels.names.count && !builder->settings->leave_out;
+    if (!named && !missing)
+        return fplt__lookup_add(&builder->agents, field->span, &reading->agent, error);
+    reading->agent = missing ? FPLT__NOWHERE : fplt__levels_find(&column->levels, field->span);
+    if (named && reading->agent == FPLT__NOWHERE && fplt__builder_is_lenient(builder)) {
+        reading->agent = 0; /* whose neutral row it becomes */
+        builder->declared.neutral = 1;
+        fplt__clipped_replace(&builder->declared, column);
+    }
+    if (reading->agent != FPLT__NOWHERE)
+        return FPLT_OK;
+    if (missing)
         return fplt__bad_data(error, reading->source->name, line,
                               "column '%s': the site is missing, and a row must belong to one",
                               fplt__show(fplt__span_of(column->name)).text);
-    if (!column->levels.names.count || builder->settings->leave_out)
-        return fplt__lookup_add(&builder->agents, field->span, &reading->agent, error);
-    reading->agent = fplt__levels_find(&column->levels, field->span);
-    if (reading->agent != FPLT__NOWHERE)
-        return FPLT_OK;
     return fplt__bad_data(error, reading->source->name, line,
                           "column '%s': the schema declares no site '%s'",
                           fplt__show(fplt__span_of(column->name)).text,
@@ -119,8 +131,8 @@ static fplt_status take_category(struct reading *reading, size_t line, const fpl
 static fplt_status take_field(struct reading *reading, size_t line, const fplt__declared *column,
                               const fplt__field *field, double *label, fplt_error *error)
 {
-    int missing = fplt__field_missing(field);
-    if (field->foreign && column->bounded)
+    int missing = fplt__field_missing(field) || (field->foreign && column->bounded);
+    if (field->foreign && column->bounded && !fplt__builder_is_lenient(reading->builder))
         return fplt__bad_cell(error, reading->source->name, line, fplt__span_of(column->name),
                               field);
     switch (column->type) {
@@ -138,11 +150,27 @@ static fplt_status take_field(struct reading *reading, size_t line, const fplt__
     }
 }
 
+/* A field of an array of NumPy: levels and classes are found by the text of the number. */
+static fplt_status take_value(struct reading *reading, size_t line, const fplt__declared *column,
+                              double number, double *label, fplt_error *error)
+{
+    char text[32];
+    fplt__field field = {{"", 0}, 0, 0};
+    if (column->type == FPLT__NUMBERS)
+        return fplt__declared_take_number(&reading->builder->declared, reading->source, line,
+                                          column, number, &reading->row[column->first], error);
+    if (isfinite(number)) {
+        fplt__number_name(number, text);
+        field.span = fplt__span_of(text);
+    }
+    return take_field(reading, line, column, &field, label, error);
+}
+
 static void fill_neutral(fplt__builder *builder, double *row)
 {
     const fplt_schema *schema = builder->declared.schema;
     for (size_t j = 0; j < schema->features; j++)
-        fplt_schema_feature(schema, j, NULL, NULL, &row[j], NULL);
+        fplt__schema_feature(schema, j, NULL, NULL, &row[j], NULL);
     for (size_t i = 0; i < schema->columns; i++) {
         const fplt__declared *column = &schema->column[i];
         if (column->type < FPLT__WEIGHT || column->type > FPLT__EVENT)
@@ -180,10 +208,14 @@ static fplt_status take_row(void *context, const fplt__field *fields, size_t lin
     memset(reading->row, 0, builder->declared.schema->features * sizeof *reading->row);
     for (uint32_t i = 0; i < reading->columns && !status; i++)
         if (reading->role[i])
-            status = take_field(reading, line, reading->role[i], &fields[i], &label, error);
+            status = reading->numbers
+                         ? take_value(reading, line, reading->role[i], reading->numbers[i], &label,
+                                      error)
+                         : take_field(reading, line, reading->role[i], &fields[i], &label, error);
     if (status)
         return status;
     if (builder->declared.neutral) {
+        builder->declared.neutral_rows++;
         label = fplt__declared_neutral_label(builder->declared.schema);
         fill_neutral(builder, reading->row);
         builder->declared.neutral = 0;
@@ -198,6 +230,32 @@ static fplt_status take_row(void *context, const fplt__field *fields, size_t lin
     if ((status = store_row(reading, error)))
         return status;
     return fplt__builder_row(builder, label, reading->agent, error);
+}
+
+/* The declared site at the place of column i, counted from the left or from the right; otherwise the first one. */
+static fplt__span find_site(const struct reading *reading, uint32_t i, const fplt__field *fields,
+                            size_t count)
+{
+    const fplt__levels *levels = &reading->role[i]->levels;
+    size_t behind = reading->columns - i, places[2] = {i, count - behind};
+    for (size_t k = 0; k < 2; k++)
+        if (places[k] < count && fplt__levels_find(levels, fields[places[k]].span) != FPLT__NOWHERE)
+            return fields[places[k]].span;
+    return levels->values.count ? fplt__lookup_word(&levels->values, 0) : (fplt__span){"", 0};
+}
+
+/* A line that is not a row of the table is the neutral row of its site. */
+static fplt_status take_odd_row(void *context, const fplt__field *fields, size_t count, size_t line,
+                                fplt_error *error)
+{
+    struct reading *reading = context;
+    for (uint32_t i = 0; i < reading->columns; i++) {
+        int site = reading->role[i] && reading->role[i]->type == FPLT__SITE;
+        reading->odd[i] =
+            (fplt__field){site ? find_site(reading, i, fields, count) : (fplt__span){"", 0}, 0, 0};
+    }
+    reading->builder->declared.neutral = 1;
+    return take_row(context, reading->odd, line, error);
 }
 
 /* ---- columns of a CSV file ---- */
@@ -299,23 +357,26 @@ static fplt_status number_columns(struct reading *reading, size_t line, fplt_err
     return FPLT_OK;
 }
 
-static fplt_status match_columns(void *context, const fplt__lookup *names, size_t line,
-                                 fplt_error *error)
+/* `names`: of the columns; NULL: they have none. */
+static fplt_status find_roles(struct reading *reading, const fplt__lookup *names, size_t count,
+                              size_t line, fplt_error *error)
 {
-    struct reading *reading = context;
     fplt__builder *builder = reading->builder;
     const fplt_schema *schema = builder->declared.schema;
-    reading->columns = names->count;
+    reading->columns = (uint32_t)count;
     fplt_status status =
-        fplt__alloc_into(&reading->role, names->count, sizeof *reading->role, "columns", error);
-    if (!status && !schema->header)
+        fplt__alloc_into(&reading->role, count, sizeof *reading->role, "columns", error);
+    if (!status)
+        status = fplt__alloc_into(&reading->odd, count, sizeof *reading->odd, "columns", error);
+    int named = schema->header && names;
+    if (!status && !named)
         status = number_columns(reading, line, error);
-    for (size_t i = 0; i < schema->columns && !status && schema->header; i++)
+    for (size_t i = 0; i < schema->columns && !status && named; i++)
         status = find_column(reading, names, line, &schema->column[i], error);
-    if (!status && schema->header)
+    if (!status && named)
         status = check_undeclared(reading, names, line, error);
     int sites = 0;
-    for (uint32_t i = 0; i < names->count && !status; i++) {
+    for (uint32_t i = 0; i < reading->columns && !status; i++) {
         if (reading->role[i] && !is_wanted(builder, reading->role[i]))
             reading->role[i] = NULL;
         sites |= reading->role[i] && reading->role[i]->type == FPLT__SITE;
@@ -325,22 +386,53 @@ static fplt_status match_columns(void *context, const fplt__lookup *names, size_
     return status;
 }
 
-fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builder,
-                               fplt_error *error)
+static fplt_status match_columns(void *context, const fplt__lookup *names, size_t line,
+                                 fplt_error *error)
+{
+    return find_roles(context, names, names->count, line, error);
+}
+
+static fplt_status visit_csv(struct reading *reading, fplt_error *error)
+{
+    fplt__builder *builder = reading->builder;
+    fplt__csv_visitor visitor = {match_columns,
+                                 take_row,
+                                 reading,
+                                 builder->settings->separator,
+                                 fplt__dialect_is_plain(&builder->dialect) ? NULL
+                                                                           : &builder->dialect,
+                                 fplt__builder_is_lenient(builder) ? take_odd_row : NULL,
+                                 builder->declared.schema->columns};
+    return fplt__csv_visit(reading->source, !builder->declared.schema->header, &visitor, error);
+}
+
+static fplt_status take_numbers(void *context, const double *row, size_t columns, size_t number,
+                                fplt_error *error)
+{
+    struct reading *reading = context;
+    fplt_status status =
+        reading->role
+            ? FPLT_OK
+            : find_roles(reading, NULL, columns < UINT32_MAX ? columns : UINT32_MAX, 0, error);
+    reading->numbers = row;
+    return status ? status : take_row(reading, reading->odd, number, error);
+}
+
+fplt_status fplt__declared_table(const fplt__source *source, fplt__builder *builder, int numbers,
+                                 fplt_error *error)
 {
     struct reading reading = {.source = source, .builder = builder};
-    fplt__csv_visitor visitor = {match_columns, take_row, &reading, builder->settings->separator,
-                                 fplt__dialect_is_plain(&builder->dialect) ? NULL
-                                                                           : &builder->dialect};
     if (!builder->first_source)
         builder->first_source = source->name;
     fplt_status status = fplt__alloc_into(&reading.row, builder->declared.schema->features,
                                           sizeof *reading.row, "a row", error);
     if (!status)
-        status = fplt__csv_visit(source, !builder->declared.schema->header, &visitor, error);
+        status = numbers ? fplt__npy_visit(source, take_numbers, &reading, error)
+                         : visit_csv(&reading, error);
     if (!status && builder->number == 0)
         status = fplt__bad_data(error, source->name, 0, "there are no rows");
     fplt__free(reading.row);
     fplt__free(reading.role);
+    fplt__free(reading.odd);
     return status;
 }

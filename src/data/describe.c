@@ -1,5 +1,6 @@
 /* What is in a data set, in short. */
 #include "data/dataset.h"
+#include "data/dataset_access.h"
 #include "data/norm.h"
 
 static size_t count_nonzeros(const fplt_dataset *dataset)
@@ -13,7 +14,7 @@ static size_t count_nonzeros(const fplt_dataset *dataset)
     return nonzeros;
 }
 
-static void describe_rows(const fplt_dataset *dataset, fplt_description *description)
+static void describe_rows(const fplt_dataset *dataset, fplt__description *description)
 {
     for (size_t r = 0; r < dataset->rows; r++) {
         size_t count = fplt__row_entries(dataset, r);
@@ -29,9 +30,9 @@ static void describe_rows(const fplt_dataset *dataset, fplt_description *descrip
     }
 }
 
-fplt_description fplt_dataset_describe(const fplt_dataset *dataset)
+fplt__description fplt__dataset_describe(const fplt_dataset *dataset)
 {
-    fplt_description description = {
+    fplt__description description = {
         .rows = dataset->rows,
         .features = dataset->features,
         .nonzeros = count_nonzeros(dataset),
@@ -51,11 +52,11 @@ fplt_description fplt_dataset_describe(const fplt_dataset *dataset)
     return description;
 }
 
-size_t fplt_dataset_class_rows(const fplt_dataset *dataset, uint32_t index)
+size_t fplt__dataset_class_rows(const fplt_dataset *dataset, uint32_t index)
 {
     double label = dataset->task == FPLT_TASK_BINARY ? 2.0 * index - 1 : index;
     size_t count = 0;
-    if (!fplt_task_classifies(dataset->task))
+    if (!fplt__task_classifies(dataset->task))
         return 0;
     for (size_t r = 0; r < dataset->rows; r++)
         count += dataset->label[r] == label;

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "fedplt/settings.h"
+#include "base/text.h"
 
 int fplt__field_missing(const fplt__field *field)
 {
@@ -90,7 +91,7 @@ fplt_status fplt__dialect_init(fplt__dialect *dialect, const fplt_read_settings 
     const char *list = settings->missing_codes;
     while (list && *list && !word_is(list, "none") && !status) {
         char code[256];
-        list = fplt_list_next(list, code, sizeof code);
+        list = fplt__list_next(list, code, sizeof code);
         status = add_code(dialect, code, &capacity, error);
     }
     return status;

@@ -1,10 +1,14 @@
 /* Drafts of schemas, from files that may be looked at, and schemas of numbers only. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/builder.h"
+#include "data/dataset_access.h"
+#include "data/schema_access.h"
 
 enum { MAX_LEVELS = 50, MAX_CLASSES = 20 };
 
@@ -154,7 +158,7 @@ static int is_named(const fplt__lookup *names, uint32_t number, const char *want
     if (!wanted)
         return fplt__span_is(name, standard);
     return fplt__span_is(name, wanted) ||
-           (!fplt_parse_integer(wanted, &position) && position == (long long)number + 1);
+           (!fplt__parse_integer(wanted, &position) && position == (long long)number + 1);
 }
 
 static int is_ignored(const struct draft *draft, uint32_t number)
@@ -162,7 +166,7 @@ static int is_ignored(const struct draft *draft, uint32_t number)
     const char *list = draft->read->ignore;
     char name[256];
     while (list && *list) {
-        list = fplt_list_next(list, name, sizeof name);
+        list = fplt__list_next(list, name, sizeof name);
         if (is_named(&draft->names, number, name, ""))
             return 1;
     }
@@ -223,7 +227,9 @@ static void write_head(fplt__buffer *out)
     fplt__buffer_add(out,
                      "# Drafted by looking at the records. Before a promise of privacy, replace\n"
                      "# bounds, levels and classes by what is known without them, and say what a\n"
-                     "# missing value becomes: a constant, or neutral-row for the whole row.\n");
+                     "# missing value becomes: a constant, or neutral-row for the whole row. Then\n"
+                     "# delete the next line: until then, the promise says that it is a draft.\n"
+                     "drafted: yes\n");
 }
 
 static fplt_status write_csv(const struct draft *draft, fplt__buffer *out, fplt_error *error)
@@ -297,7 +303,7 @@ static fplt_status draft_libsvm(const char *const *paths, size_t count,
                         dataset->features);
     write_bounds(out, low, high, 1);
     fplt__buffer_add(out, "}\n");
-    fplt_description about = fplt_dataset_describe(dataset);
+    fplt__description about = fplt__dataset_describe(dataset);
     if (dataset->task == FPLT_TASK_REGRESSION) {
         fplt__buffer_add(out, "label: {");
         write_bounds(out, about.lowest_label, about.highest_label, 0);
@@ -308,8 +314,8 @@ static fplt_status draft_libsvm(const char *const *paths, size_t count,
     return FPLT_OK;
 }
 
-fplt_status fplt_schema_draft(const char *const *paths, size_t count,
-                              const fplt_read_settings *read, char **text, fplt_error *error)
+fplt_status fplt__schema_draft(const char *const *paths, size_t count,
+                               const fplt_read_settings *read, char **text, fplt_error *error)
 {
     fplt__buffer out = {NULL, 0, 0, FPLT_OK};
     const char *format;
@@ -358,8 +364,8 @@ static fplt_status read_pairs(const char *text, struct labels *labels, fplt_erro
         if (labels->count == MAX_PAIRS)
             return fplt_error_set(error, FPLT_BAD_VALUE, "labels has more than %d pairs",
                                   MAX_PAIRS);
-        c = fplt_pairs_next(c, labels->key[labels->count], LONGEST_LABEL, value, sizeof value);
-        if (fplt_parse_real(value, &labels->value[labels->count]))
+        c = fplt__pairs_next(c, labels->key[labels->count], LONGEST_LABEL, value, sizeof value);
+        if (fplt__parse_real(value, &labels->value[labels->count]))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "labels: '%.60s' is not a pair such as "
                                   "yes=1",
@@ -447,6 +453,35 @@ static fplt_status flat_csv(const char *path, const fplt_read_settings *read, co
     return status;
 }
 
+/* The columns of an array of NumPy have numbers; the last is the label where the settings do not say which. */
+static fplt_status flat_npy(const char *path, const fplt_read_settings *read, const char *bounds,
+                            const struct labels *labels, fplt__buffer *out, fplt_error *error)
+{
+    fplt__source source;
+    size_t columns = 0;
+    long long label = 0;
+    fplt_status status = fplt__source_load(path, read, &source, error);
+    if (!status)
+        status = fplt__npy_columns(&source, &columns, error);
+    fplt__source_release(&source);
+    if (status)
+        return status;
+    if (read->label && (fplt__parse_integer(read->label, &label) || label < 1))
+        return fplt__bad_data(error, path, 0,
+                              "label is '%.80s', but it must be the number of a column, 1 to %zu",
+                              read->label, columns);
+    fplt__buffer_add(out, "header: no\ncolumns:\n");
+    for (size_t i = 1; i <= columns; i++) {
+        if (i == (label ? (size_t)label : columns)) {
+            fplt__buffer_format(out, "  '%zu': {type: label, ", i);
+            write_pairs(labels, out);
+        } else
+            fplt__buffer_format(out, "  '%zu': {type: number, bounds: %s, missing: centre}\n", i,
+                                bounds);
+    }
+    return FPLT_OK;
+}
+
 static fplt_status flat_libsvm(const fplt_read_settings *read, const char *bounds,
                                const struct labels *labels, fplt__buffer *out, fplt_error *error)
 {
@@ -462,8 +497,8 @@ static fplt_status flat_libsvm(const fplt_read_settings *read, const char *bound
     return FPLT_OK;
 }
 
-fplt_status fplt_schema_flat(const char *path, const fplt_read_settings *read, const char *bounds,
-                             fplt_schema **schema, fplt_error *error)
+fplt_status fplt__schema_flat(const char *path, const fplt_read_settings *read, const char *bounds,
+                              fplt_schema **schema, fplt_error *error)
 {
     fplt__buffer out = {NULL, 0, 0, FPLT_OK};
     const char *format;
@@ -478,12 +513,13 @@ fplt_status fplt_schema_flat(const char *path, const fplt_read_settings *read, c
         return status;
     if (!(status = read_pairs(read->labels, labels, error)))
         status = strcmp(format, "libsvm") == 0 ? flat_libsvm(read, bounds, labels, &out, error)
+                 : strcmp(format, "npy") == 0  ? flat_npy(path, read, bounds, labels, &out, error)
                                                : flat_csv(path, read, bounds, labels, &out, error);
     fplt__free(labels);
     if (!status && (status = out.status))
         fplt_error_set(error, status, "no memory for a schema");
     if (!status)
-        status = fplt_schema_parse(out.text, out.length, "bounds", schema, error);
+        status = fplt__schema_parse(out.text, out.length, "bounds", schema, error);
     fplt__buffer_clear(&out);
     return status;
 }

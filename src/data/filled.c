@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
 
 static fplt_status count_row(fplt_dataset *dataset, uint32_t agent, size_t row, fplt_error *error)
 {
@@ -30,7 +31,7 @@ fplt_status fplt__dataset_count_missing(fplt_dataset *dataset, fplt_error *error
     return status;
 }
 
-size_t fplt_dataset_filled(const fplt_dataset *dataset, uint32_t agent, size_t feature)
+size_t fplt__dataset_filled(const fplt_dataset *dataset, uint32_t agent, size_t feature)
 {
     return dataset->filled ? dataset->filled[agent * dataset->features + feature] : 0;
 }

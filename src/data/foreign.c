@@ -17,7 +17,9 @@ static const struct kind kinds[] = {
     {BEGINS("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "an old Excel workbook (.xls)",
      "save the sheet as 'CSV UTF-8' in Excel or LibreOffice and give that file"},
     {BEGINS("PAR1"), "a Parquet file",
-     "convert it with Python: pandas.read_parquet(\"FILE\").to_csv(\"data.csv\", index=False)"},
+     "convert it in Python: pandas.read_parquet(\"FILE\").to_csv(\"data.csv\", index=False); or in "
+     "R: "
+     "write.csv(arrow::read_parquet(\"FILE\"), \"data.csv\", row.names = FALSE)"},
     {BEGINS("<stata_dta>"), "a Stata file",
      "in Stata: export delimited using data.csv; or in Python: "
      "pandas.read_stata(\"FILE\").to_csv(\"data.csv\", index=False)"},
@@ -27,8 +29,7 @@ static const struct kind kinds[] = {
      "in SAS: proc export with dbms=csv; or in Python: "
      "pandas.read_sas(\"FILE\").to_csv(\"data.csv\", index=False)"},
     {BEGINS("%PDF"), "a PDF document", "export the table itself as CSV"},
-    {BEGINS("SQLite format 3"), "an SQLite database",
-     "export the table: sqlite3 -header -csv FILE \"select * from TABLE\" > data.csv"},
+    {BEGINS("SQLite format 3"), "an SQLite database", "say which table: sqlite:FILE?table=NAME"},
     {BEGINS("\x7f"
             "ELF"),
      "a program", "give a CSV file"},
@@ -57,6 +58,8 @@ static int is_sas(const char *text, size_t size)
 fplt_status fplt__refuse_foreign(const fplt__source *source, fplt_error *error)
 {
     const struct kind *found = NULL;
+    if (source->is_table)
+        return FPLT_OK;
     static const struct kind sas = {BEGINS(""), "a SAS data set",
                                     "in SAS: proc export with dbms=csv; or in Python: "
                                     "pandas.read_sas(\"FILE\").to_csv(\"data.csv\", index=False)"};

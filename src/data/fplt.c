@@ -10,10 +10,14 @@
 #include <math.h>
 
 #include "base/digest.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/dataset_access.h"
 #include "data/fplt_settings.h"
+#include "data/neutral.h"
 #include "data/schema.h"
+#include "data/schema_access.h"
 
 _Static_assert(sizeof(size_t) == 8 && sizeof(double) == 8, "arrays are mapped as they are");
 
@@ -112,7 +116,7 @@ static const void *contents(const fplt_dataset *dataset, int section, size_t *si
         [GROUP] = {dataset->group, all.features, 4},
         [LEFT_OUT] = {dataset->left_out, dataset->left_out_count, 8},
     };
-    const char *schema = dataset->schema ? fplt_schema_text(dataset->schema) : NULL;
+    const char *schema = dataset->schema ? fplt__schema_text(dataset->schema) : NULL;
     *size = is_names(section)       ? names_size(names_of(dataset, section))
             : section == SCHEMA     ? (schema ? strlen(schema) : 0)
             : arrays[section].bytes ? arrays[section].count * arrays[section].size
@@ -240,7 +244,7 @@ static fplt_status check_header(const struct opening *o, fplt_error *error)
     return FPLT_OK;
 }
 
-/* A legal fingerprint can be made by anybody: lengths must fit all the same. */
+/* A legal fingerprint can be made by anybody: lengths must still fit. */
 static fplt_status check_lengths(const struct opening *o, fplt_error *error)
 {
     const struct header *h = o->header;
@@ -298,15 +302,21 @@ static fplt_status check_agents(const struct opening *o, const uint64_t *first, 
     return FPLT_OK;
 }
 
-static fplt_status check_entries(const struct opening *o, const uint64_t *start,
-                                 const uint32_t *column, fplt_error *error)
+/* A row has at most as many entries as there are features. */
+static fplt_status check_starts(const struct opening *o, const uint64_t *start, fplt_error *error)
 {
     const struct header *h = o->header;
     int wrong = start[0] != 0 || start[h->rows] != h->entries;
     for (uint64_t r = 0; r < h->rows; r++)
-        wrong |= start[r] > start[r + 1];
-    if (wrong)
-        return bad(o, "rows do not begin where the one before ends", error);
+        wrong |= start[r] > start[r + 1] || start[r + 1] - start[r] > h->features;
+    return wrong ? bad(o, "rows do not begin where the one before ends", error) : FPLT_OK;
+}
+
+static fplt_status check_entries(const struct opening *o, const uint64_t *start,
+                                 const uint32_t *column, fplt_error *error)
+{
+    const struct header *h = o->header;
+    int wrong = 0;
     for (uint64_t r = 0; r < h->rows; r++) {
         for (uint64_t k = start[r] + 1; k < start[r + 1]; k++)
             wrong |= column[k] <= column[k - 1];
@@ -366,8 +376,8 @@ static fplt_status take_schema(const struct opening *o, fplt_dataset *made, fplt
     fplt_error said;
     fplt_status status = FPLT_OK;
     if (text)
-        status = fplt_schema_parse(text, o->header->section[SCHEMA].size, o->source->name, &schema,
-                                   &said);
+        status = fplt__schema_parse(text, o->header->section[SCHEMA].size, o->source->name, &schema,
+                                    &said);
     if (status)
         return fplt_error_set(error, status == FPLT_NO_MEMORY ? status : FPLT_BAD_DATA,
                               "the schema in it is damaged: %.900s", said.text);
@@ -376,7 +386,7 @@ static fplt_status take_schema(const struct opening *o, fplt_dataset *made, fplt
         return FPLT_OK;
     if (!schema)
         return bad(o, "the file was made without a schema: make it again with this one", error);
-    if (strcmp(fplt_schema_digest(schema), fplt_schema_digest(wanted)) != 0)
+    if (strcmp(fplt__schema_digest(schema), fplt__schema_digest(wanted)) != 0)
         return bad(o, "the file was made by another schema than the one that is given", error);
     return FPLT_OK;
 }
@@ -418,8 +428,8 @@ static void lend_sections(const struct opening *o, fplt_dataset *made)
 
 static fplt_status check_contents(const struct opening *o, fplt_dataset *made, fplt_error *error)
 {
-    fplt_status status = check_agents(o, section_of(o, FIRST), error);
-    if (!status && made->start)
+    fplt_status status = FPLT_OK;
+    if (made->start)
         status = check_entries(o, section_of(o, START), section_of(o, COLUMN), error);
     if (!status)
         status = check_whole(o, PERSON, (double)made->rows, "a person's number is none", error);
@@ -432,6 +442,50 @@ static fplt_status check_contents(const struct opening *o, fplt_dataset *made, f
     return status;
 }
 
+/* Who has which rows, and how long they are. */
+static fplt_status check_shape(const struct opening *o, fplt_error *error)
+{
+    fplt_status status = check_agents(o, section_of(o, FIRST), error);
+    if (!status && section_of(o, START))
+        status = check_starts(o, section_of(o, START), error);
+    return status;
+}
+
+static void log_neutral(const fplt__source *source, const fplt__neutral_counts *counts)
+{
+    fplt__log(
+        FPLT_LOG_INFO,
+        "%.300s: %zu numbers were replaced or clipped as the schema says, and %zu rows became "
+        "the neutral row",
+        source->name, counts->cells, counts->rows);
+}
+
+/* With privacy: numbers that the schema does not allow are changed in a copy of the file in memory. */
+static fplt_status accept_all(struct opening *o, fplt__source *source, fplt_dataset *made,
+                              fplt_error *error)
+{
+    const fplt_schema *schema = o->settings->schema;
+    if (!fplt__schema_is_lenient(schema) || schema->features != made->features)
+        return FPLT_OK;
+    fplt__neutral_counts counts = fplt__neutral_rows(made, schema, 0);
+    if (!counts.cells && !counts.rows)
+        return FPLT_OK;
+    char *copy;
+    size_t size = source->size;
+    fplt_status status = fplt__alloc_into(&copy, size + 1, 1, "a file", error);
+    if (status)
+        return status;
+    memcpy(copy, source->text, size);
+    fplt__source_release(source);
+    source->text = source->owned = copy;
+    o->header = (const struct header *)(const void *)copy;
+    lend_sections(o, made);
+    fplt__neutral_rows(made, schema, 1);
+    if (!o->settings->silent)
+        log_neutral(source, &counts);
+    return FPLT_OK;
+}
+
 static fplt_status fill(const struct opening *o, fplt_dataset *made, fplt_error *error)
 {
     const struct header *h = o->header;
@@ -440,7 +494,7 @@ static fplt_status fill(const struct opening *o, fplt_dataset *made, fplt_error 
         return status;
     memcpy(made->first, section_of(o, FIRST), (made->agents + (size_t)1) * sizeof *made->first);
     int with_ids = fplt__fplt_keeps_ids(o->settings);
-    uint32_t classes = fplt_task_classifies(made->task) ? h->outputs : 0;
+    uint32_t classes = fplt__task_classifies(made->task) ? h->outputs : 0;
     if ((status = take_names(o, FEATURE_NAMES, made->features, &made->feature_names, error)) ||
         (status = take_names(o, AGENT_NAMES, made->agents, &made->agent_names, error)) ||
         (status = take_names(o, CLASS_NAMES, classes, &made->class_names, error)) ||
@@ -484,7 +538,10 @@ static fplt_status open_fplt(fplt__source *source, const fplt_read_settings *set
     if (status)
         return status;
     lend_sections(&o, made);
-    status = fill(&o, made, error);
+    if (!(status = check_shape(&o, error)))
+        status = accept_all(&o, source, made, error);
+    if (!status)
+        status = fill(&o, made, error);
     if (!status)
         status = hold(source, &held, error);
     if (status) {

@@ -1,6 +1,7 @@
 /* An fplt file beside the settings of a reader: settings that the file contradicts, and the agents, classes and features
  * that a model requires. */
 #include "base/memory.h"
+#include "data/dataset_access.h"
 #include "data/dialect.h"
 #include "data/fplt_settings.h"
 
@@ -222,7 +223,7 @@ fplt_status fplt__fplt_apply_settings(const fplt__source *source,
         return status;
     if (fplt__word_is(settings->label, "none"))
         status = no_labels(made, error);
-    else if (settings->class_names && fplt_task_classifies(made->task))
+    else if (settings->class_names && fplt__task_classifies(made->task))
         status = match_classes(source, settings, made, error);
     if (!status)
         status = match_features(source, settings, made, error);

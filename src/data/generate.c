@@ -1,5 +1,6 @@
 /* Synthetic data. Agent i draws from a stream of its own, so that its rows do not depend on how
  * many other agents there are. The formulas stand in fedplt/data.h. */
+#include "base/random.h"
 #include "data/dataset.h"
 
 #include <math.h>
@@ -7,6 +8,7 @@
 
 #include "base/memory.h"
 #include "fedplt/random.h"
+#include "data/dataset_access.h"
 
 /* Streams that belong to no single agent differ from theirs by the round. */
 enum { OF_AGENT = 0, COMMON = 1, ROW_COUNTS = 2 };
@@ -30,7 +32,7 @@ static void two_clouds(fplt_stream *stream, const double *mean, size_t rows, siz
                        double *dense, double *label)
 {
     for (size_t r = 0; r < rows; r++) {
-        double b = fplt_stream_bits(stream) >> 63 ? 1 : -1;
+        double b = fplt__stream_bits(stream) >> 63 ? 1 : -1;
         label[r] = b;
         for (size_t j = 0; j < n; j++)
             dense[r * n + j] = b * mean[j] + fplt_stream_normal(stream);
@@ -41,7 +43,7 @@ static void fill_paper(const fplt_generate_settings *settings, uint32_t agent, s
                        double *dense, double *label, double *scratch)
 {
     fplt_stream stream = stream_for(settings, OF_AGENT, agent);
-    fplt_stream_normals(&stream, settings->spread, scratch, settings->features);
+    fplt__stream_normals(&stream, settings->spread, scratch, settings->features);
     two_clouds(&stream, scratch, rows, settings->features, dense, label);
 }
 
@@ -50,7 +52,7 @@ static void fill_iid(const fplt_generate_settings *settings, uint32_t agent, siz
 {
     fplt_stream common = stream_for(settings, COMMON, 0);
     fplt_stream stream = stream_for(settings, OF_AGENT, agent);
-    fplt_stream_normals(&common, settings->spread, scratch, settings->features);
+    fplt__stream_normals(&common, settings->spread, scratch, settings->features);
     two_clouds(&stream, scratch, rows, settings->features, dense, label);
 }
 
@@ -96,9 +98,9 @@ static void fill_planted(const fplt_generate_settings *settings, uint32_t agent,
     size_t n = settings->features;
     fplt_stream common = stream_for(settings, COMMON, 0);
     fplt_stream stream = stream_for(settings, OF_AGENT, agent);
-    fplt_stream_normals(&common, 1, scratch, n * planted_vectors(settings));
+    fplt__stream_normals(&common, 1, scratch, n * planted_vectors(settings));
     for (size_t r = 0; r < rows; r++) {
-        fplt_stream_normals(&stream, 1, dense + r * n, n);
+        fplt__stream_normals(&stream, 1, dense + r * n, n);
         label[r] = planted_label(settings, dense + r * n, scratch, &stream);
     }
 }
@@ -107,7 +109,7 @@ static void fill_planted(const fplt_generate_settings *settings, uint32_t agent,
  * [Giraud, Langou, Rozloznik 2005]. Columns are `length` numbers each. */
 static void orthonormal(fplt_stream *stream, double *columns, size_t count, size_t length)
 {
-    fplt_stream_normals(stream, 1, columns, count * length);
+    fplt__stream_normals(stream, 1, columns, count * length);
     for (size_t c = 0; c < count; c++) {
         double *column = columns + c * length;
         for (int pass = 0; pass < 2; pass++) {
@@ -133,7 +135,7 @@ static void fill_quadratic(const fplt_generate_settings *settings, uint32_t agen
     double *minimiser = scratch, *root = minimiser + n, *v = root + n, *u = v + n * n;
     double low = settings->lowest, high = settings->highest;
     fplt_stream stream = stream_for(settings, OF_AGENT, agent);
-    fplt_stream_normals(&stream, settings->spread, minimiser, n);
+    fplt__stream_normals(&stream, settings->spread, minimiser, n);
     for (size_t k = 0; k < n; k++) {
         double inner = low > 0 ? low * pow(high / low, fplt_stream_uniform(&stream))
                                : high * fplt_stream_uniform(&stream);
@@ -172,7 +174,7 @@ static const struct generator generators[] = {
 
 enum { GENERATORS = sizeof generators / sizeof *generators };
 
-const char *fplt_generator_list(size_t index, const char **help)
+const char *fplt__generator_list(size_t index, const char **help)
 {
     if (index >= GENERATORS)
         return NULL;

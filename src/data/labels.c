@@ -1,5 +1,6 @@
 /* From the words that stand for labels to -1 and +1, classes 0, 1, ..., or numbers. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -351,19 +352,34 @@ static int are_words(const fplt__builder *builder)
         if (fplt__number_parse(fplt__lookup_word(&builder->labels.words, i), &number) !=
             FPLT__NOT_A_NUMBER)
             return task_is(builder, "classes");
-    return builder->labels.words.count <= MAX_CLASSES || task_is(builder, "classes");
+    return 1;
+}
+
+/* So many words are hardly classes unless the task says so. */
+static fplt_status check_words(const fplt__builder *builder, fplt_error *error)
+{
+    uint32_t count = builder->labels.words.count;
+    if (count <= MAX_CLASSES || !builder->labels.automatic)
+        return FPLT_OK;
+    return fplt__bad_data(error, builder->labels.origin[0].name, builder->labels.origin[0].line,
+                          "the label '%s' is one of %u different words: add --task classes if they "
+                          "are classes, or name another column with --label",
+                          fplt__show(fplt__lookup_word(&builder->labels.words, 0)).text, count);
 }
 
 static fplt_status settle_unmapped(const fplt__builder *builder, double *value,
                                    fplt_dataset *dataset, fplt_error *error)
 {
+    fplt_status status;
     for (uint32_t i = 0; i < builder->labels.words.count; i++) {
         fplt__span word = fplt__lookup_word(&builder->labels.words, i);
         fplt__number kind = fplt__number_parse(word, &value[i]);
         if (kind == FPLT__NUMBER)
             continue;
         if (kind == FPLT__NOT_A_NUMBER && are_words(builder))
-            return settle_words(builder, value, dataset, error);
+            return (status = check_words(builder, error))
+                       ? status
+                       : settle_words(builder, value, dataset, error);
         return fplt__bad_data(error, builder->labels.origin[i].name, builder->labels.origin[i].line,
                               kind == FPLT__NOT_FINITE
                                   ? "the label '%s' is not a finite number"

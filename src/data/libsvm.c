@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/rows_write.h"
 #include "data/declared.h"
 #include "data/scan.h"
 #include "data/schema.h"
@@ -215,6 +216,29 @@ static const char *quick_line(const struct line *line, const char *at, fplt__mar
     return c;
 }
 
+/* Every line is a row, blank ones too: what cannot be read is the neutral row. */
+static fplt_status read_leniently(struct line *line, fplt__builder *builder, uint32_t agent,
+                                  fplt_error *error)
+{
+    size_t entries = builder->entries.count;
+    fplt_error why = {FPLT_OK, ""};
+    double label = 0;
+    fplt__span token = next_token(line);
+    fplt_status status =
+        !token.length || memchr(token.text, ':', token.length)
+            ? FPLT_BAD_DATA
+            : fplt__builder_label(builder, line->source, line->number, token, &label, &why);
+    if (!status)
+        status = read_entries(line, builder, &why);
+    if (status == FPLT_BAD_DATA) {
+        builder->entries.count = entries;
+        builder->declared.neutral = 1;
+        status = FPLT_OK;
+    } else if (status && error)
+        *error = why;
+    return status ? status : fplt__builder_row(builder, label, agent, error);
+}
+
 static fplt_status read_line(struct line *line, fplt__builder *builder, uint32_t agent,
                              fplt_error *error)
 {
@@ -262,7 +286,8 @@ static fplt_status read_lines(const fplt__source *source, const char *at, fplt__
         line.end = comment ? comment : stop;
         if (line.end > at && line.end == stop && stop[-1] == '\r')
             line.end--;
-        status = read_line(&line, builder, agent, error);
+        status = fplt__builder_is_lenient(builder) ? read_leniently(&line, builder, agent, error)
+                                                   : read_line(&line, builder, agent, error);
         at = stop < end ? stop + 1 : end;
     }
     *plain = marks.plain;
@@ -275,7 +300,7 @@ static fplt_status read_piece(const void *context, const fplt__source *piece, fp
     const uint32_t *agent = context;
     const char *plain;
     fplt_status status = read_lines(piece, piece->text, part, *agent, &plain, error);
-    if (!status && plain < piece->text + piece->size)
+    if (!status && plain < piece->text + piece->size && !fplt__builder_is_lenient(part))
         status = fplt__text_check(piece, error);
     return status;
 }
@@ -291,7 +316,7 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
     if (!builder->first_source)
         builder->first_source = source->name;
     fplt_status status = fplt__parts_head(source, builder, 0, &head, error);
-    if (!status)
+    if (!status && !fplt__builder_is_lenient(builder))
         status = fplt__text_check(&head, error);
     if (!status)
         status = fplt__source_agent(source, &builder->agents, &agent, error);
@@ -309,42 +334,37 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
     return status;
 }
 
-static fplt_status write_entry(fplt__file *file, size_t column, double value, fplt_error *error)
+static void put_entry(size_t column, double value, fplt__buffer *text)
 {
-    char text[64];
-    int length = snprintf(text, sizeof text, " %zu:%.17g", column + 1, value);
-    return fplt__file_write(file, text, (size_t)length, error);
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = ':';
+    for (column++; column; column /= 10)
+        digits[--at] = (char)('0' + column % 10);
+    digits[--at] = ' ';
+    fplt__buffer_add_bytes(text, digits + at, sizeof digits - at);
+    fplt__buffer_shortest(text, value);
 }
 
-static fplt_status write_row(const fplt_rows *rows, size_t r, fplt__file *file, fplt_error *error)
+static void put_row(const void *context, const fplt_dataset *dataset, uint32_t agent, size_t r,
+                    fplt__buffer *text)
 {
-    fplt_status status = FPLT_OK;
-    if (rows->start) {
-        for (size_t k = rows->start[r]; k < rows->start[r + 1] && !status; k++)
-            status = write_entry(file, rows->column[k], rows->value[k], error);
-        return status;
-    }
-    const double *row = rows->dense + r * rows->features;
-    for (size_t j = 0; j < rows->features && !status; j++)
+    (void)context;
+    (void)agent;
+    fplt__buffer_shortest(text, dataset->label[r]);
+    for (size_t k = dataset->dense ? 0 : dataset->start[r];
+         !dataset->dense && k < dataset->start[r + 1]; k++)
+        put_entry(dataset->column[k], dataset->value[k], text);
+    const double *row = dataset->dense ? dataset->dense + r * dataset->features : NULL;
+    for (size_t j = 0; row && j < dataset->features; j++)
         if (row[j] != 0 || signbit(row[j]))
-            status = write_entry(file, j, row[j], error);
-    return status;
+            put_entry(j, row[j], text);
+    fplt__buffer_add_bytes(text, "\n", 1);
 }
 
 static fplt_status write_libsvm(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
 {
-    fplt_rows rows = fplt_dataset_all(dataset);
-    fplt_status status = FPLT_OK;
-    for (size_t r = 0; r < rows.count && !status; r++) {
-        char label[40];
-        int length = snprintf(label, sizeof label, "%.17g", rows.label[r]);
-        status = fplt__file_write(file, label, (size_t)length, error);
-        if (!status)
-            status = write_row(&rows, r, file, error);
-        if (!status)
-            status = fplt__file_write(file, "\n", 1, error);
-    }
-    return status;
+    return fplt__rows_save(dataset, put_row, file, error);
 }
 
 const fplt__format fplt__format_libsvm = {

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "fedplt/sum.h"
+#include "base/sum.h"
 
 static size_t column_of(const fplt_dataset *dataset, size_t row, size_t entry)
 {
@@ -50,7 +50,7 @@ static double moment(double value, double unit, const double *mean)
 }
 
 static fplt_status add_rows(const fplt_dataset *dataset, const double *unit, const double *mean,
-                            fplt_sum *sum)
+                            fplt__sum *sum)
 {
     fplt_status status = FPLT_OK;
     for (size_t r = 0; r < dataset->rows; r++) {
@@ -58,7 +58,7 @@ static fplt_status add_rows(const fplt_dataset *dataset, const double *unit, con
         for (size_t k = 0; !status && k < fplt__row_entries(dataset, r); k++) {
             size_t j = column_of(dataset, r, k);
             double number = moment(value[k], unit[j], mean ? mean + j : NULL);
-            status = fplt_sum_add(sum, j, &number, 1);
+            status = fplt__sum_add(sum, j, &number, 1);
         }
     }
     return status;
@@ -66,7 +66,7 @@ static fplt_status add_rows(const fplt_dataset *dataset, const double *unit, con
 
 /* Zeros of a sparse data set, as many as there are at once. */
 static fplt_status add_zeros(const fplt_dataset *dataset, const double *unit, const double *mean,
-                             fplt_sum *sum, fplt_error *error)
+                             fplt__sum *sum, fplt_error *error)
 {
     size_t *seen;
     fplt_status status = count_entries(dataset, &seen, error);
@@ -74,7 +74,7 @@ static fplt_status add_zeros(const fplt_dataset *dataset, const double *unit, co
         return status;
     for (size_t j = 0; !status && j < dataset->features; j++) {
         double number = (double)(dataset->rows - seen[j]) * moment(0, unit[j], mean + j);
-        status = fplt_sum_add(sum, j, &number, 1);
+        status = fplt__sum_add(sum, j, &number, 1);
     }
     fplt__free(seen);
     return status;
@@ -83,8 +83,8 @@ static fplt_status add_zeros(const fplt_dataset *dataset, const double *unit, co
 fplt_status fplt__dataset_moments(const fplt_dataset *dataset, const double *unit,
                                   const double *mean, uint64_t *words, fplt_error *error)
 {
-    fplt_sum *sum;
-    fplt_status status = fplt_sum_create(dataset->features, FPLT_SUM_EXPONENT, &sum, error);
+    fplt__sum *sum;
+    fplt_status status = fplt__sum_create(dataset->features, FPLT_SUM_EXPONENT, &sum, error);
     if (status)
         return status;
     status = add_rows(dataset, unit, mean, sum);
@@ -92,7 +92,7 @@ fplt_status fplt__dataset_moments(const fplt_dataset *dataset, const double *uni
         status = add_zeros(dataset, unit, mean, sum, error);
     if (status == FPLT_DIVERGED)
         fplt_error_set(error, status, "a column's values are too large to be added up");
-    fplt_sum_export(sum, 0, words, dataset->features);
-    fplt_sum_destroy(sum);
+    fplt__sum_export(sum, 0, words, dataset->features);
+    fplt__sum_destroy(sum);
     return status;
 }

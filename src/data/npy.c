@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/builder.h"
 #include "fedplt/settings.h"
 
@@ -204,7 +205,7 @@ static fplt_status label_column(const struct array *array, const fplt__builder *
     if (builder->labels.mode == FPLT__LABEL_NONE)
         return FPLT_OK;
     if (label &&
-        (fplt_parse_integer(label, &number) || number < 1 || (size_t)number > array->columns))
+        (fplt__parse_integer(label, &number) || number < 1 || (size_t)number > array->columns))
         return fplt__bad_data(error, array->source->name, 0,
                               "label is '%.80s', but it must be the number of a column, 1 to %zu",
                               label, array->columns);
@@ -352,6 +353,30 @@ static fplt_status read_npy(const fplt__source *source, fplt__builder *builder, 
     status = fplt__source_agent(source, &builder->agents, &agent, error);
     if (!status)
         status = read_rows(&array, builder, label_at, agent, error);
+    return status ? status : fplt__view_unchanged(&source->view, source->name, error);
+}
+
+fplt_status fplt__npy_columns(const fplt__source *source, size_t *columns, fplt_error *error)
+{
+    struct array array;
+    fplt_status status = open_array(source, &array, error);
+    *columns = array.columns;
+    return status;
+}
+
+fplt_status fplt__npy_visit(const fplt__source *source, fplt__npy_row *take, void *context,
+                            fplt_error *error)
+{
+    struct array array;
+    double *room;
+    fplt_status status = open_array(source, &array, error);
+    if (!status)
+        status = fplt__alloc_into(&room, array.columns, sizeof *room, "a row", error);
+    if (status)
+        return status;
+    for (size_t r = 0; r < array.rows && !status; r++)
+        status = take(context, row_of(&array, r, room), array.columns, r + 1, error);
+    fplt__free(room);
     return status ? status : fplt__view_unchanged(&source->view, source->name, error);
 }
 

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/builder.h"
 #include "fedplt/settings.h"
 
@@ -21,7 +22,7 @@ struct extremes {
     size_t values;
 };
 
-static void see(struct extremes *column, double value)
+static void widen_extremes(struct extremes *column, double value)
 {
     if (isnan(value))
         return;
@@ -69,7 +70,7 @@ int fplt__find_code(const double *value, size_t values, double *code, size_t *co
 {
     struct extremes column = {.values = 0};
     for (size_t i = 0; i < values; i++)
-        see(&column, value[i]);
+        widen_extremes(&column, value[i]);
     return values >= FEWEST_ROWS && find_code(&column, code, count);
 }
 
@@ -119,7 +120,7 @@ static fplt_status check_codes(const fplt__builder *builder, fplt_error *error)
         return status;
     for (size_t r = 0; r < rows; r++)
         for (size_t j = 0; j < builder->cells.width; j++)
-            see(&column[j], builder->cells.value[r * builder->cells.width + j]);
+            widen_extremes(&column[j], builder->cells.value[r * builder->cells.width + j]);
     for (uint32_t j = 0; j < builder->columns.names.count && !status; j++)
         if (!builder->columns.column[j].category && find_code(&column[j], &code, &count))
             status = refuse_code(builder, column, j, error);
@@ -170,7 +171,7 @@ static fplt_status check_numbering(const fplt__builder *builder, fplt_error *err
             !counts_rows(builder, j))
             continue;
         /* a column without a name is the first in practice: the index that a program wrote */
-        fplt_shell_word(name.length ? name.text : "1", word, sizeof word);
+        fplt__shell_word(name.length ? name.text : "1", word, sizeof word);
         return fplt__bad_data(error, builder->first_source, 0,
                               "column '%s' numbers the rows, %.0f to %.0f: add --id %s to keep it "
                               "beside predictions, or leave it out with --ignore %s; if it is a "

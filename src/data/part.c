@@ -99,6 +99,41 @@ fplt_status fplt__dataset_keep(const fplt_dataset *source, uint32_t first, uint3
     return FPLT_OK;
 }
 
+fplt_status fplt__dataset_drop_weightless(fplt_dataset **dataset, fplt_error *error)
+{
+    const fplt_dataset *all = *dataset;
+    size_t *order = NULL, *agent_rows = NULL, kept = 0, rows = 0;
+    fplt_dataset *made = NULL;
+    for (size_t r = 0; all->weight && r < all->rows; r++)
+        rows += all->weight[r] > 0;
+    if (!all->weight || rows == all->rows)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&order, rows, sizeof *order, "rows", error);
+    if (!status)
+        status = fplt__alloc_into(&agent_rows, all->agents, sizeof *agent_rows, "agents", error);
+    for (uint32_t i = 0; !status && i < all->agents; i++) {
+        for (size_t r = all->first[i]; r < all->first[i + 1]; r++)
+            if (all->weight[r] > 0) {
+                order[kept++] = r;
+                agent_rows[i]++;
+            }
+        if (!agent_rows[i])
+            status = fplt_error_set(error, FPLT_BAD_DATA,
+                                    "agent %u has no row of a weight above 0: leave it out, or "
+                                    "weigh its rows",
+                                    i);
+    }
+    if (!status)
+        status = fplt__dataset_select(all, order, agent_rows, all->agents, 1, &made, error);
+    fplt__free(order);
+    fplt__free(agent_rows);
+    if (!status) {
+        fplt_dataset_destroy(*dataset);
+        *dataset = made;
+    }
+    return status;
+}
+
 double fplt__dataset_largest_label(const fplt_dataset *dataset)
 {
     double most = dataset->census ? dataset->largest_label : 0;

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "data/dataset.h"
 #include "fedplt/random.h"
+#include "data/dataset_access.h"
 
 /* Streams of FPLT_FOR_PARTITION, told apart by the round. */
 enum { SHUFFLE = 0, SHARES = 1, HELD_OUT = 2 };
@@ -37,7 +39,7 @@ static fplt_status own_shuffled(const fplt_dataset *dataset,
     fplt_stream stream = fplt_stream_make(settings->seed, 0, FPLT_FOR_PARTITION, SHUFFLE, 0, 0);
     for (size_t r = 0; r < dataset->rows; r++)
         order[r] = (uint32_t)r;
-    fplt_stream_shuffle(&stream, order, dataset->rows);
+    fplt__stream_shuffle(&stream, order, dataset->rows);
     for (size_t k = 0; k < dataset->rows; k++)
         owner[order[k]] = even_shard(k, dataset->rows, settings->agents);
     fplt__free(order);
@@ -56,7 +58,7 @@ static void draw_shares(fplt_stream *stream, double alpha, uint32_t agents, doub
 {
     double total = 0;
     for (uint32_t i = 0; i < agents; i++) {
-        total += fplt_stream_gamma(stream, alpha);
+        total += fplt__stream_gamma(stream, alpha);
         cumulative[i] = total;
     }
     if (!(total > 0)) {
@@ -128,7 +130,7 @@ static fplt_status own_skewed(const fplt_dataset *dataset, const fplt_partition_
     size_t *first = NULL, *order = NULL, *counts = NULL;
     uint32_t *class_numbers = NULL;
     double *cumulative = NULL;
-    if (!fplt_task_classifies(dataset->task))
+    if (!fplt__task_classifies(dataset->task))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the partition skewed is by class, but this is a regression");
     fplt_status status =
@@ -181,7 +183,7 @@ static const struct partitioner {
 
 enum { PARTITIONERS = sizeof partitioners / sizeof *partitioners };
 
-const char *fplt_partition_list(size_t index, const char **help)
+const char *fplt__partition_list(size_t index, const char **help)
 {
     if (index >= PARTITIONERS)
         return NULL;
@@ -297,8 +299,8 @@ fplt_status fplt__dataset_divide(fplt_dataset **dataset, const fplt_partition_se
     return status;
 }
 
-fplt_status fplt_dataset_pick(const fplt_dataset *dataset, const uint32_t *agents, uint32_t count,
-                              fplt_dataset **picked, fplt_error *error)
+fplt_status fplt__dataset_pick(const fplt_dataset *dataset, const uint32_t *agents, uint32_t count,
+                               fplt_dataset **picked, fplt_error *error)
 {
     size_t rows = 0, *agent_rows = NULL, *order = NULL;
     fplt__span *names = NULL;
@@ -392,7 +394,7 @@ static fplt_status hold_out(const fplt_dataset *dataset, uint32_t identity, doub
         count = count < rows ? count : rows - 1;
         fplt_stream stream =
             fplt_stream_make(seed, 0, FPLT_FOR_PARTITION, HELD_OUT, identity + i, 0);
-        fplt_stream_choose(&stream, (uint32_t)count, (uint32_t)rows, chosen);
+        fplt__stream_choose(&stream, (uint32_t)count, (uint32_t)rows, chosen);
         for (size_t k = 0; k < count; k++)
             held[dataset->first[i] + chosen[k]] = 1;
         *total += count;
@@ -404,12 +406,12 @@ static fplt_status hold_out(const fplt_dataset *dataset, uint32_t identity, doub
 fplt_status fplt_dataset_split(const fplt_dataset *dataset, double fraction, uint64_t seed,
                                fplt_dataset **train, fplt_dataset **test, fplt_error *error)
 {
-    return fplt_dataset_split_from(dataset, 0, fraction, seed, train, test, error);
+    return fplt__dataset_split_from(dataset, 0, fraction, seed, train, test, error);
 }
 
-fplt_status fplt_dataset_split_from(const fplt_dataset *dataset, uint32_t first, double fraction,
-                                    uint64_t seed, fplt_dataset **train, fplt_dataset **test,
-                                    fplt_error *error)
+fplt_status fplt__dataset_split_from(const fplt_dataset *dataset, uint32_t first, double fraction,
+                                     uint64_t seed, fplt_dataset **train, fplt_dataset **test,
+                                     fplt_error *error)
 {
     unsigned char *held;
     size_t total = 0;
@@ -442,24 +444,43 @@ fplt_status fplt_dataset_split_from(const fplt_dataset *dataset, uint32_t first,
     return status;
 }
 
-fplt_status fplt_dataset_balance(fplt_dataset *dataset, fplt_error *error)
+fplt_status fplt__dataset_balance_by(fplt_dataset *dataset, const uint64_t *rows, fplt_error *error)
 {
-    int binary = dataset->task == FPLT_TASK_BINARY, given = dataset->weight != NULL;
-    size_t *rows;
-    if (!fplt_task_classifies(dataset->task))
+    int given = dataset->weight != NULL;
+    uint64_t all = 0;
+    fplt_status status = fplt__dataset_own_weights(dataset, error);
+    for (uint32_t k = 0; k < dataset->outputs; k++)
+        all += rows[k];
+    for (size_t r = 0; !status && r < dataset->rows; r++) {
+        uint64_t alike = rows[class_of(dataset, r)];
+        double factor = (double)all / ((double)dataset->outputs * (double)alike);
+        if (!alike)
+            status = fplt_error_set(error, FPLT_BAD_DATA,
+                                    "row %zu is of a class that is said to have no rows", r + 1);
+        dataset->weight[r] = given ? dataset->weight[r] * factor : factor;
+    }
+    return status;
+}
+
+fplt_status fplt__dataset_count_classes(const fplt_dataset *dataset, uint64_t *rows,
+                                        fplt_error *error)
+{
+    if (!fplt__task_classifies(dataset->task))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "classes are balanced, but the task is %s: there are none",
                               fplt_task_name(dataset->task));
+    memset(rows, 0, dataset->outputs * sizeof *rows);
+    for (size_t r = 0; r < dataset->rows; r++)
+        rows[class_of(dataset, r)]++;
+    return FPLT_OK;
+}
+
+fplt_status fplt__dataset_balance(fplt_dataset *dataset, fplt_error *error)
+{
+    uint64_t *rows;
     fplt_status status = fplt__alloc_into(&rows, dataset->outputs, sizeof *rows, "classes", error);
-    if (!status)
-        status = fplt__dataset_own_weights(dataset, error);
-    for (size_t r = 0; !status && r < dataset->rows; r++)
-        rows[binary ? dataset->label[r] > 0 : (size_t)dataset->label[r]]++;
-    for (size_t r = 0; !status && r < dataset->rows; r++) {
-        size_t class = binary ? dataset->label[r] > 0 : (size_t)dataset->label[r];
-        double factor = (double)dataset->rows / ((double)dataset->outputs * (double)rows[class]);
-        dataset->weight[r] = given ? dataset->weight[r] * factor : factor;
-    }
+    if (!status && !(status = fplt__dataset_count_classes(dataset, rows, error)))
+        status = fplt__dataset_balance_by(dataset, rows, error);
     fplt__free(rows);
     return status;
 }

@@ -7,9 +7,8 @@
 
 /* ---- where a piece ends ---- */
 
-/* Behind the last line end of the text that is outside quotes; 0 where there is none. `inside`: the text begins
- * within quotes. A quote within quotes is written twice, so that what counts is whether their number is even. */
-static size_t last_row_end(const char *text, size_t size, int quotes, int inside)
+/* A quote within quotes is written twice, so that what counts is whether their number is even. */
+size_t fplt__last_row_end(const char *text, size_t size, int quotes, int inside)
 {
     size_t end = 0;
     const char *at = text, *stop = text + size;
@@ -32,14 +31,18 @@ static fplt_status not_in_pieces(fplt_error *error)
 fplt_status fplt__parts_head(const fplt__source *source, fplt__builder *builder, int quotes,
                              fplt__source *head, fplt_error *error)
 {
-    *head = (fplt__source){
-        .name = source->name, .text = source->text, .size = source->size, .view = {.handle = -1}};
+    *head = (fplt__source){.name = source->name,
+                           .text = source->text,
+                           .size = source->size,
+                           .view = {.handle = -1},
+                           .is_table = source->is_table,
+                           .counts_rows = source->counts_rows};
     if (!builder->pieces.size || fplt__source_bytes(source) <= builder->pieces.size)
         return source->size == fplt__source_bytes(source) ? FPLT_OK : not_in_pieces(error);
     builder->pieces.used = 1;
     if (head->size > builder->pieces.size)
         head->size = builder->pieces.size;
-    head->size = last_row_end(head->text, head->size, quotes, 0);
+    head->size = fplt__last_row_end(head->text, head->size, quotes, 0);
     return head->size ? FPLT_OK : not_in_pieces(error);
 }
 
@@ -484,8 +487,8 @@ static fplt_status load(void *context, unsigned slot, fplt_error *error)
                         ? scan->count(piece->range, piece->size, '"')
                         : 0;
     piece->odd = quotes % 2;
-    piece->row_end[0] = last_row_end(piece->range, piece->size, quotes > 0, 0);
-    piece->row_end[1] = quotes ? last_row_end(piece->range, piece->size, 1, 1) : 0;
+    piece->row_end[0] = fplt__last_row_end(piece->range, piece->size, quotes > 0, 0);
+    piece->row_end[1] = quotes ? fplt__last_row_end(piece->range, piece->size, 1, 1) : 0;
     piece->signs = scan->count(piece->range, piece->size, sign_of(parts));
     return FPLT_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "fedplt/settings.h"
+#include "base/text.h"
 
 enum {
     MANY_FIGURES = 20, /* more distinct numbers beside words: a measured quantity with codes */
@@ -78,7 +79,7 @@ static shell_name quote(fplt__span name)
     char word[64];
     shell_name quoted;
     snprintf(word, sizeof word, "%.*s", (int)(name.length < 60 ? name.length : 60), name.text);
-    fplt_shell_word(word, quoted.text, sizeof quoted.text);
+    fplt__shell_word(word, quoted.text, sizeof quoted.text);
     return quoted;
 }
 
@@ -96,7 +97,7 @@ static shell_name code_list(const fplt_read_settings *settings, const fplt__prof
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "",
                                      word.text);
     }
-    fplt_shell_word(list, quoted.text, sizeof quoted.text);
+    fplt__shell_word(list, quoted.text, sizeof quoted.text);
     return quoted;
 }
 

@@ -1,10 +1,11 @@
-/* Progress of reading, reported to the callback of fplt_read_watch. */
+/* Progress of reading, reported to the callback of fplt__read_watch. */
 #include "data/builder.h"
+#include "data/dataset_access.h"
 
-static fplt_reading watching;
+static fplt__reading watching;
 static void *watcher;
 
-void fplt_read_watch(fplt_reading watch, void *context)
+void fplt__read_watch(fplt__reading watch, void *context)
 {
     watching = watch;
     watcher = context;

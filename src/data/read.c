@@ -3,8 +3,11 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "data/address.h"
 #include "data/builder.h"
+#include "data/dataset_access.h"
 #include "data/declared.h"
+#include "data/schema.h"
 
 static const fplt__format *const formats[] = {&fplt__format_csv, &fplt__format_libsvm,
                                               &fplt__format_npy, &fplt__format_fplt};
@@ -14,7 +17,7 @@ enum { PIECE = 1 << 19 };
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-const char *fplt_format_list(size_t index, const char **help)
+const char *fplt__format_list(size_t index, const char **help)
 {
     if (index >= FORMATS)
         return NULL;
@@ -77,16 +80,34 @@ static fplt_status find_format(const char *name, const fplt__format **format, fp
                           "format is '%.80s', but it must be one of csv, libsvm, npy, fplt", name);
 }
 
+/* Files of numbers begin with their magic. With privacy the first bytes may be a record, so that the name decides. */
+static const fplt__format *by_magic(const fplt__source *source, const fplt_read_settings *settings)
+{
+    const fplt__format *found = fplt__fplt_is(source->text, source->size)  ? &fplt__format_fplt
+                                : fplt__npy_is(source->text, source->size) ? &fplt__format_npy
+                                                                           : NULL;
+    if (fplt__schema_is_lenient(settings->schema) && by_extension(source->name) != found)
+        return NULL;
+    return found;
+}
+
 static fplt_status choose_format(const fplt__source *source, const fplt_read_settings *settings,
                                  const fplt__format **format, fplt_error *error)
 {
+    const fplt__format *binary = by_magic(source, settings);
+    if (source->is_table) {
+        *format = &fplt__format_csv;
+        return FPLT_OK;
+    }
     int given = settings->format && strcmp(settings->format, "auto") != 0;
-    if (!given && fplt__fplt_is(source->text, source->size)) {
-        *format = &fplt__format_fplt;
+    if (!given && binary == &fplt__format_fplt) {
+        *format = binary;
         return FPLT_OK;
     }
     if (settings->schema) {
-        *format = settings->schema->libsvm ? &fplt__format_libsvm : &fplt__format_csv;
+        *format = settings->schema->libsvm      ? &fplt__format_libsvm
+                  : binary == &fplt__format_npy ? binary
+                                                : &fplt__format_csv;
         return FPLT_OK;
     }
     if (given)
@@ -115,7 +136,7 @@ fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings
     fplt__source source;
     if (fplt__is_stream(path))
         return only_once(path, error);
-    fplt_status status = fplt__source_open(path, settings, PIECE, &source, error);
+    fplt_status status = fplt__source_head(path, settings, PIECE, &source, error);
     if (status)
         return status;
     if (!(status = choose_format(&source, settings, &found, error)))
@@ -166,18 +187,21 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
         return status;
     builder->number = 0;
     builder->bytes = fplt__source_bytes(source);
-    if (builder->declared.schema && *format == &fplt__format_csv)
-        return scan ? FPLT_OK : fplt__declared_csv(source, builder, error);
+    if (builder->declared.schema && *format != &fplt__format_libsvm)
+        return scan ? FPLT_OK
+                    : fplt__declared_table(source, builder, *format == &fplt__format_npy, error);
     if (!scan)
         return (*format)->read(source, builder, error);
     return (*format)->scan ? (*format)->scan(source, builder, error) : FPLT_OK;
 }
 
-/* What was read of a stream does not come again, so the first is kept in `input` from its first visit. */
+/* What was read of a stream does not come again, and a table is not read twice: the first is kept in `input` from its
+ * first visit. */
 static int belongs_to(const fplt__source *input, const char *path)
 {
-    return fplt__is_stream(path) &&
-           (!input->owned || strcmp(path, "-") == 0 || strcmp(input->name, path) == 0);
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    return (fplt__is_stream(path) || fplt__address_kind(path)) &&
+           (!input->owned || strcmp(input->name, name) == 0);
 }
 
 static fplt_status open_path(const char *path, const fplt__builder *builder, fplt__source *own,
@@ -216,7 +240,7 @@ static int is_elsewhere(const fplt__builder *builder, size_t index)
            !fplt__portion_has(builder->declared.portion, (uint32_t)index);
 }
 
-/* Its agent has a name all the same. */
+/* Its agent still has a name. */
 static fplt_status skip_path(const char *path, fplt__builder *builder, fplt_error *error)
 {
     const fplt__source source = {.name = path};
@@ -416,8 +440,11 @@ fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
 {
     const fplt__declared *site = fplt__schema_column(settings->schema, FPLT__SITE);
     size_t agents = names_sites(settings) ? site->levels.names.count : count;
+    /* sites that the rows name first: how many there are is known when all are read */
+    int unknown = names_sites(settings) && !site->levels.names.count;
     fplt__portion part = fplt__portion_make((uint32_t)agents, number, parts);
-    fplt_status status = read_some(paths, count, PIECE, settings, &part, dataset, error);
+    fplt_status status =
+        read_some(paths, count, PIECE, settings, unknown ? NULL : &part, dataset, error);
     if (status)
         return status;
     part = fplt__portion_make((*dataset)->agents, number, parts);

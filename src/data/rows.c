@@ -4,7 +4,9 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "fedplt/columns.h"
 #include "fedplt/schema.h"
+#include "data/schema_access.h"
 
 static fplt_status check_shares(const fplt_rows *rows, const size_t *agent_rows, uint32_t agents,
                                 fplt_error *error)
@@ -126,10 +128,10 @@ static fplt_status check_label(double label, fplt_task task, size_t row, fplt_er
 /* Numbers a row beside its features; row numbers count from 0. */
 static fplt_status check_beside(const fplt_rows *rows, size_t row, fplt_error *error)
 {
-    if (rows->weight && !(rows->weight[row] > 0 && isfinite(rows->weight[row])))
+    if (rows->weight && !(rows->weight[row] >= 0 && isfinite(rows->weight[row])))
         return fplt_error_set(error, FPLT_BAD_DATA,
-                              "row %zu has weight %g, but it must be a finite number above 0", row,
-                              rows->weight[row]);
+                              "row %zu has weight %g, but it must be a finite number of at least 0",
+                              row, rows->weight[row]);
     if (rows->offset && !isfinite(rows->offset[row]))
         return fplt_error_set(error, FPLT_BAD_DATA, "row %zu has offset %g, not a finite number",
                               row, rows->offset[row]);
@@ -226,6 +228,60 @@ fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const 
     share_out(made, agent_rows);
     copy_rows(rows, made);
     if ((status = add_beside(rows, made, error))) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
+    *dataset = made;
+    return FPLT_OK;
+}
+
+/* In tiles of rows that stay in the cache. */
+static void transpose_columns(const fplt_columns *columns, double *dense)
+{
+    enum { TILE = 64 };
+    size_t features = columns->features;
+    const size_t *order = columns->order;
+    for (size_t begin = 0; begin < columns->count; begin += TILE) {
+        size_t end = columns->count - begin < TILE ? columns->count : begin + TILE;
+        for (size_t j = 0; j < features; j++)
+            for (size_t r = begin; r < end; r++)
+                dense[r * features + j] = columns->column[j][order ? order[r] : r];
+    }
+}
+
+static fplt_status fill_from_columns(const fplt_columns *columns, fplt_rows *rows,
+                                     const size_t *agent_rows, fplt_dataset *made,
+                                     fplt_error *error)
+{
+    transpose_columns(columns, made->dense);
+    rows->dense = made->dense;
+    fplt_status status =
+        check_rows(rows, made->task, agent_rows, made->agents, &made->outputs, error);
+    if (status)
+        return status;
+    share_out(made, agent_rows);
+    memcpy(made->label, rows->label, rows->count * sizeof *rows->label);
+    return add_beside(rows, made, error);
+}
+
+fplt_status fplt_dataset_from_columns(const fplt_columns *columns, fplt_task task,
+                                      const size_t *agent_rows, uint32_t agents,
+                                      fplt_dataset **dataset, fplt_error *error)
+{
+    /* `dense` is looked at once the rows are made; until then any column stands for it */
+    fplt_rows rows = {.count = columns->count,
+                      .features = columns->features,
+                      .dense = columns->features ? columns->column[0] : NULL,
+                      .label = columns->label,
+                      .weight = columns->weight,
+                      .offset = columns->offset};
+    fplt_dataset *made;
+    *dataset = NULL;
+    fplt_status status = check_shares(&rows, agent_rows, agents, error);
+    if (status || (status = fplt__dataset_create(rows.count, rows.features, FPLT__DENSE, agents,
+                                                 task, &made, error)))
+        return status;
+    if ((status = fill_from_columns(columns, &rows, agent_rows, made, error))) {
         fplt_dataset_destroy(made);
         return status;
     }
@@ -370,7 +426,7 @@ static fplt_status select_ids(const fplt_dataset *source, const size_t *order, f
 static fplt_status keep_meaning(const fplt_dataset *source, int same_agents, fplt_dataset *made,
                                 fplt_error *error)
 {
-    made->schema = fplt_schema_keep(source->schema);
+    made->schema = fplt__schema_keep(source->schema);
     fplt_status status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
     if (!status)
         status = fplt__names_copy(&source->class_names, &made->class_names, error);

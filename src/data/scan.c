@@ -64,11 +64,6 @@ static inline size_t bits_set(uint64_t bits)
     return (size_t)(((bits + (bits >> 4)) & EACH(0x0f)) * EACH(1) >> 56);
 }
 
-const double fplt__scan_divisor[2][17] = {{1e15, 1e14, 1e13, 1e12, 1e11, 1e10, 1e9, 1e8, 1e7, 1e6,
-                                           1e5, 1e4, 1e3, 1e2, 1e1, 1, 1},
-                                          {-1e15, -1e14, -1e13, -1e12, -1e11, -1e10, -1e9, -1e8,
-                                           -1e7, -1e6, -1e5, -1e4, -1e3, -1e2, -1e1, -1, -1}};
-
 /* Eight bytes, the first in the lowest, without the one of which `point` is the high bit: those before it move up by
  * one, and `carried` comes first. */
 static inline uint64_t without(uint64_t bytes, uint64_t point, uint64_t carried)

@@ -42,7 +42,10 @@ typedef struct fplt__scan {
 extern const fplt__scan fplt__scan_plain, fplt__scan_avx2;
 
 /* 10^fraction and its negative, by the place of the point among the last 16 bytes of a number, 0 to 15; 16: none. */
-extern const double fplt__scan_divisor[2][17];
+static const double fplt__scan_divisor[2][17] = {
+    {1e15, 1e14, 1e13, 1e12, 1e11, 1e10, 1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1, 1},
+    {-1e15, -1e14, -1e13, -1e12, -1e11, -1e10, -1e9, -1e8, -1e7, -1e6, -1e5, -1e4, -1e3, -1e2, -1e1,
+     -1, -1}};
 
 /* All of them, the best first; NULL behind the last. */
 const fplt__scan *fplt__scan_get(size_t index);

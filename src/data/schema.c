@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "data/schema_access.h"
 #include "data/schema_types.h"
 
 /* ---- levels ---- */
@@ -62,7 +63,7 @@ const fplt__declared *fplt__schema_column(const fplt_schema *schema, fplt__type 
     return NULL;
 }
 
-fplt_schema *fplt_schema_keep(const fplt_schema *schema)
+fplt_schema *fplt__schema_keep(const fplt_schema *schema)
 {
     fplt_schema *kept = (fplt_schema *)(uintptr_t)schema;
     if (kept)
@@ -148,17 +149,33 @@ fplt_status fplt__schema_complete(fplt_schema *schema, fplt_error *error)
     return status ? status : fplt__schema_write_text(schema, error);
 }
 
-const char *fplt_schema_text(const fplt_schema *schema)
+const char *fplt__schema_text(const fplt_schema *schema)
 {
     return schema->text;
 }
 
-const char *fplt_schema_digest(const fplt_schema *schema)
+const char *fplt__schema_digest(const fplt_schema *schema)
 {
     return schema->digest;
 }
 
-size_t fplt_schema_features(const fplt_schema *schema)
+void fplt__schema_be_lenient(fplt_schema *schema)
+{
+    if (schema)
+        schema->lenient = 1;
+}
+
+int fplt__schema_is_lenient(const fplt_schema *schema)
+{
+    return schema && schema->lenient;
+}
+
+int fplt__schema_is_drafted(const fplt_schema *schema)
+{
+    return schema && schema->drafted;
+}
+
+size_t fplt__schema_features(const fplt_schema *schema)
 {
     return schema->features;
 }
@@ -171,8 +188,8 @@ static const fplt__declared *column_of(const fplt_schema *schema, size_t feature
     return NULL;
 }
 
-const char *fplt_schema_feature(const fplt_schema *schema, size_t feature, double *low,
-                                double *high, double *centre, double *scale)
+const char *fplt__schema_feature(const fplt_schema *schema, size_t feature, double *low,
+                                 double *high, double *centre, double *scale)
 {
     const fplt__declared *column = column_of(schema, feature);
     int level = !column || column->type == FPLT__CATEGORY;
@@ -189,7 +206,7 @@ const char *fplt_schema_feature(const fplt_schema *schema, size_t feature, doubl
                : NULL;
 }
 
-double fplt_schema_radius(const fplt_schema *schema, int standardised)
+double fplt__schema_radius(const fplt_schema *schema, int standardised)
 {
     double squares = 0;
     for (size_t i = 0; i < schema->columns; i++) {
@@ -205,7 +222,7 @@ double fplt_schema_radius(const fplt_schema *schema, int standardised)
     return sqrt(squares);
 }
 
-size_t fplt_schema_inputs(const fplt_schema *schema)
+size_t fplt__schema_inputs(const fplt_schema *schema)
 {
     size_t count = schema->libsvm ? schema->features : 0;
     for (size_t i = 0; i < schema->columns && !schema->libsvm; i++)
@@ -213,7 +230,7 @@ size_t fplt_schema_inputs(const fplt_schema *schema)
     return count;
 }
 
-uint32_t fplt_schema_classes(const fplt_schema *schema)
+uint32_t fplt__schema_classes(const fplt_schema *schema)
 {
     const fplt__declared *label = fplt__schema_column(schema, FPLT__LABEL);
     return label ? label->levels.names.count : 0;
@@ -221,7 +238,7 @@ uint32_t fplt_schema_classes(const fplt_schema *schema)
 
 fplt_task fplt__schema_task(const fplt_schema *schema, uint32_t *outputs)
 {
-    uint32_t classes = fplt_schema_classes(schema);
+    uint32_t classes = fplt__schema_classes(schema);
     *outputs = classes ? classes : 1;
     if (fplt__schema_column(schema, FPLT__TIME))
         return FPLT_TASK_SURVIVAL;
@@ -233,13 +250,13 @@ const char *fplt__schema_class(const fplt_schema *schema, uint32_t number)
     return fplt__lookup_word(&fplt__schema_column(schema, FPLT__LABEL)->levels.names, number).text;
 }
 
-uint64_t fplt_schema_most(const fplt_schema *schema)
+uint64_t fplt__schema_most(const fplt_schema *schema)
 {
     const fplt__declared *person = fplt__schema_column(schema, FPLT__PERSON);
     return person ? person->most : 0;
 }
 
-fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_error *error)
+fplt_status fplt__schema_accepts_all(const fplt_schema *schema, fplt_error *error)
 {
     for (size_t i = 0; i < schema->columns; i++) {
         const fplt__declared *column = &schema->column[i];

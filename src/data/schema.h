@@ -50,6 +50,8 @@ typedef struct fplt__declared {
 struct fplt_schema {
     atomic_uint kept;
     int libsvm, header;
+    int drafted;            /* from the records, and confirmed by nobody */
+    int lenient;            /* see fplt__schema_be_lenient */
     fplt__declared *column; /* owned; LIBSVM: the entries and the label */
     size_t columns, capacity;
     size_t features;
@@ -72,13 +74,20 @@ void fplt__levels_clear(fplt__levels *levels);
 const fplt__declared *fplt__schema_column(const fplt_schema *schema, fplt__type type);
 /* What data that are read by it look like: the task, and classes or 1. */
 fplt_task fplt__schema_task(const fplt_schema *schema, uint32_t *outputs);
+/* Whether it says `drafted: yes`; NULL is legal. */
+int fplt__schema_is_drafted(const fplt_schema *schema);
+/* With privacy no record is refused for what stands in it: files that are read by a schema that says so have a row for every
+ * line (CSV: behind the header), and a line that cannot be read is the neutral row. Of a new schema only; NULL is legal. */
+void fplt__schema_be_lenient(fplt_schema *schema);
+int fplt__schema_is_lenient(const fplt_schema *schema);
 /* The name of a class, borrowed. */
 const char *fplt__schema_class(const fplt_schema *schema, uint32_t number);
 /* The types by name; NULL past the last. */
 const char *fplt__type_name(size_t type, const char **help);
 
-/* Scaling by the declared centres and scales; no mean where all centres are 0. */
-fplt_status fplt__transform_declared(const fplt_schema *schema, double radius,
+/* Scaling by the declared centres and scales, `stretch` as fplt_transform_settings has it; no mean where all centres are
+ * 0. */
+fplt_status fplt__transform_declared(const fplt_schema *schema, double radius, double stretch,
                                      fplt_transform *transform, fplt_error *error);
 
 /* A schema from its parts on the way to being one: derives features, text and digest. */

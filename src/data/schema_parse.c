@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "data/schema_access.h"
 #include "data/schema_types.h"
 
 enum { LARGEST_FILE = 1 << 20, MAX_FEATURES = 100000000 };
@@ -45,7 +46,7 @@ static fplt_status locate(const struct parser *parser, const fplt__yaml_node *no
 static fplt_status take_number(const struct parser *parser, const fplt__yaml_node *node,
                                const char *text, double *number)
 {
-    if (node->kind == FPLT__YAML_SCALAR && !fplt_parse_real(text, number))
+    if (node->kind == FPLT__YAML_SCALAR && !fplt__parse_real(text, number))
         return FPLT_OK;
     return refuse(parser, node, "is '%.40s', but it must be a number", text ? text : "");
 }
@@ -58,8 +59,8 @@ static fplt_status take_bounds(const struct parser *parser, const fplt__yaml_nod
     for (const char *points = strstr(text, ".."); points; points = strstr(points + 1, "..")) {
         char low[64];
         snprintf(low, sizeof low, "%.*s", (int)(points - text), text);
-        if ((size_t)(points - text) >= sizeof low || fplt_parse_real(low, &column->low) ||
-            fplt_parse_real(points + 2, &column->high))
+        if ((size_t)(points - text) >= sizeof low || fplt__parse_real(low, &column->low) ||
+            fplt__parse_real(points + 2, &column->high))
             continue;
         if (!(column->low < column->high && isfinite(column->high - column->low)))
             return refuse(parser, node, "is '%.60s', but the first number must be the smaller",
@@ -93,7 +94,7 @@ static fplt_status add_list(const struct parser *parser, const fplt__yaml_node *
     char item[FPLT__SCHEMA_LONGEST_WORD];
     fplt_status status = FPLT_OK;
     for (const char *list = node->value; *list && !status;) {
-        list = fplt_list_next(list, item, sizeof item);
+        list = fplt__list_next(list, item, sizeof item);
         status = add_value(parser, node, levels, name ? name : item, item);
     }
     return status;
@@ -179,7 +180,7 @@ static fplt_status take_answer(const struct parser *parser, const fplt__yaml_nod
         *value = fmin(fmax(column->centre, column->low), column->high);
         return FPLT_OK;
     }
-    if (!scalar || fplt_parse_real(node->value, value))
+    if (!scalar || fplt__parse_real(node->value, value))
         return refuse(parser, node,
                       "is '%.40s', but it must be a number, " FPLT__ANSWER_NEUTRAL
                       " or " FPLT__ANSWER_REFUSED,
@@ -210,7 +211,7 @@ static fplt_status take_most(const struct parser *parser, const fplt__yaml_node 
                              fplt__declared *column)
 {
     long long most;
-    if (node->kind != FPLT__YAML_SCALAR || fplt_parse_integer(node->value, &most) || most < 1)
+    if (node->kind != FPLT__YAML_SCALAR || fplt__parse_integer(node->value, &most) || most < 1)
         return refuse(parser, node,
                       "must be a whole number of at least 1: the most rows that one "
                       "person has");
@@ -276,7 +277,7 @@ static fplt_status find_keys(const struct parser *parser, size_t index, size_t *
         while (k < KEYS && strcmp(keys[k].name, node.key) != 0)
             k++;
         if (k == KEYS) {
-            fplt_unknown_name("key of a column", node.key, key_name, parser->error);
+            fplt__unknown_name("key of a column", node.key, key_name, parser->error);
             fplt_error_prefix(parser->error, "%s:%zu", parser->path, node.line);
             return FPLT_BAD_DATA;
         }
@@ -324,7 +325,7 @@ static fplt_status find_type(const struct parser *parser, const fplt__yaml_node 
         }
     if (!word)
         return refuse(parser, node, "has no type");
-    fplt_unknown_name("type of column", word, fplt__type_name, parser->error);
+    fplt__unknown_name("type of column", word, fplt__type_name, parser->error);
     fplt_error_prefix(parser->error, "%s:%zu: %.120s", parser->path, node->line, node->name);
     return FPLT_BAD_DATA;
 }
@@ -374,8 +375,12 @@ static fplt_status take_column(const struct parser *parser, size_t index, const 
     for (size_t k = 0; k < KEYS && !status; k++)
         if (where[k])
             status = take_key(parser, keys[k].bit, where[k], column);
-    if (!status && (column->type == FPLT__WEIGHT || column->type == FPLT__TIME) && column->low <= 0)
+    if (!status && column->type == FPLT__TIME && column->low <= 0)
         status = refuse(parser, &node, "is of type %s: its bounds must begin above 0", type->name);
+    if (!status && column->type == FPLT__WEIGHT && (column->low < 0 || column->high <= 0))
+        status = refuse(parser, &node,
+                        "is of type %s: its bounds must begin at 0 or above it and end above 0",
+                        type->name);
     return status;
 }
 
@@ -402,7 +407,7 @@ static fplt_status take_format(const struct parser *parser, const fplt__yaml_nod
 static fplt_status take_features(const struct parser *parser, const fplt__yaml_node *node)
 {
     long long count;
-    if (node->kind != FPLT__YAML_SCALAR || fplt_parse_integer(node->value, &count) || count < 1 ||
+    if (node->kind != FPLT__YAML_SCALAR || fplt__parse_integer(node->value, &count) || count < 1 ||
         count > MAX_FEATURES)
         return refuse(parser, node, "must be a whole number from 1 to %d", MAX_FEATURES);
     parser->schema->features = (size_t)count;
@@ -422,7 +427,8 @@ static fplt_status take_columns(const struct parser *parser, const fplt__yaml_no
     return status;
 }
 
-static const char *const top[] = {"format", "header", "columns", "features", "entries", "label"};
+static const char *const top[] = {"format",   "drafted", "header", "columns",
+                                  "features", "entries", "label"};
 
 static const char *top_name(size_t index, const char **help)
 {
@@ -436,6 +442,8 @@ static fplt_status take_top(const struct parser *parser, size_t index)
     fplt__yaml_node node = fplt__config_node(parser->config, index);
     if (strcmp(node.key, "format") == 0)
         return take_format(parser, &node);
+    if (strcmp(node.key, "drafted") == 0)
+        return take_switch(parser, &node, &parser->schema->drafted);
     if (strcmp(node.key, "header") == 0)
         return take_switch(parser, &node, &parser->schema->header);
     if (strcmp(node.key, "columns") == 0)
@@ -446,7 +454,7 @@ static fplt_status take_top(const struct parser *parser, size_t index)
         return take_column(parser, index, &number, FPLT__KEY_OTHER);
     if (strcmp(node.key, "label") == 0)
         return take_column(parser, index, &label, 0);
-    fplt_unknown_name("key of a schema", node.key, top_name, parser->error);
+    fplt__unknown_name("key of a schema", node.key, top_name, parser->error);
     fplt_error_prefix(parser->error, "%s:%zu", parser->path, node.line);
     return FPLT_BAD_DATA;
 }
@@ -544,8 +552,8 @@ static fplt_status find_format(const struct parser *parser)
     return FPLT_OK;
 }
 
-fplt_status fplt_schema_parse(const char *text, size_t length, const char *path, fplt_schema **out,
-                              fplt_error *error)
+fplt_status fplt__schema_parse(const char *text, size_t length, const char *path, fplt_schema **out,
+                               fplt_error *error)
 {
     fplt_config *config;
     fplt_error own;
@@ -577,10 +585,10 @@ fplt_status fplt_schema_read(const char *path, fplt_schema **schema, fplt_error 
     char *text;
     size_t length;
     *schema = NULL;
-    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &length, error);
+    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &length, error);
     if (status)
         return status;
-    status = fplt_schema_parse(text, length, path, schema, error);
+    status = fplt__schema_parse(text, length, path, schema, error);
     fplt__free(text);
     return status;
 }

@@ -121,10 +121,12 @@ static void write_column(fplt__buffer *out, const fplt__declared *column, int li
 fplt_status fplt__schema_write_text(fplt_schema *schema, fplt_error *error)
 {
     fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    const char *drafted = schema->drafted ? "\"drafted\":true," : "";
     if (schema->libsvm)
-        fplt__buffer_format(&out, "{\"format\":\"libsvm\",\"features\":%zu", schema->features);
+        fplt__buffer_format(&out, "{\"format\":\"libsvm\",%s\"features\":%zu", drafted,
+                            schema->features);
     else
-        fplt__buffer_format(&out, "{\"format\":\"csv\",\"header\":%s,\"columns\":{",
+        fplt__buffer_format(&out, "{\"format\":\"csv\",%s\"header\":%s,\"columns\":{", drafted,
                             schema->header ? "true" : "false");
     for (size_t i = 0; i < schema->columns && !out.status; i++)
         write_column(&out, &schema->column[i], schema->libsvm);

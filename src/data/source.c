@@ -4,6 +4,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/address.h"
+#include "data/door_load.h"
+#include "data/schema.h"
 #include "data/source.h"
 
 static const char standard_input[] = "standard input";
@@ -130,15 +133,24 @@ static fplt_status unpack_source(fplt__source *source, size_t most, fplt_error *
     return FPLT_OK;
 }
 
+/* By content; with privacy the first bytes may be a record, so that the name decides besides. */
+static int is_packed(const fplt__source *source, const fplt_read_settings *settings)
+{
+    return fplt__source_is_packed(source->text, source->size) &&
+           (!fplt__schema_is_lenient(settings->schema) ||
+            fplt__unpacked_length(source->name) < strlen(source->name));
+}
+
 /* Looks at how a regular file begins. Text is kept open where its first `piece` bytes are not all. */
-static fplt_status begin_view(fplt__source *source, const char *path, size_t piece, int *done,
+static fplt_status begin_view(fplt__source *source, const char *path,
+                              const fplt_read_settings *settings, size_t piece, int *done,
                               fplt_error *error)
 {
     fplt__source first = {.name = source->name, .view = source->view};
     *done = 0;
     fplt_status status = load_beginning(&first, piece < 64 ? 64 : piece, error);
     int numbers = fplt__npy_is(first.text, first.size) || fplt__fplt_is(first.text, first.size);
-    int stays = piece && !fplt__source_is_packed(first.text, first.size);
+    int stays = piece && !is_packed(&first, settings);
     if (status || numbers || !stays)
         fplt__free(first.owned);
     if (status)
@@ -154,24 +166,44 @@ static fplt_status begin_view(fplt__source *source, const char *path, size_t pie
     return FPLT_OK;
 }
 
+static fplt_status open_table(const char *path, const fplt__door_kind *kind,
+                              const fplt_read_settings *settings, size_t max_rows,
+                              fplt__source *source, fplt_error *error)
+{
+    *source = FPLT__NO_SOURCE;
+    source->name = path;
+    return fplt__door_load(path, kind, settings, max_rows, source, error);
+}
+
+fplt_status fplt__source_head(const char *path, const fplt_read_settings *settings, size_t piece,
+                              fplt__source *source, fplt_error *error)
+{
+    const fplt__door_kind *kind = fplt__address_kind(path);
+    return kind ? open_table(path, kind, settings, 1, source, error)
+                : fplt__source_open(path, settings, piece, source, error);
+}
+
 fplt_status fplt__source_open(const char *path, const fplt_read_settings *settings, size_t piece,
                               fplt__source *source, fplt_error *error)
 {
     int is_input = strcmp(path, "-") == 0, done = 0;
+    const fplt__door_kind *kind = fplt__address_kind(path);
     size_t most = 0;
+    if (kind)
+        return open_table(path, kind, settings, 0, source, error);
     *source = FPLT__NO_SOURCE;
     source->name = is_input ? standard_input : path;
     fplt_status status = fplt__read_limit(path_of(path), settings->largest, &most, error);
     if (!status && !is_input)
         status = fplt__view_open(path, most, &source->view, error);
     if (!status && source->view.handle >= 0)
-        status = begin_view(source, path, piece, &done, error);
+        status = begin_view(source, path, settings, piece, &done, error);
     if (status || done)
         return status;
     fplt__view_close(&source->view);
-    if (!(status = fplt_file_read(path_of(path), most, &source->owned, &source->size, error))) {
+    if (!(status = fplt__file_read(path_of(path), most, &source->owned, &source->size, error))) {
         source->text = source->owned;
-        if (fplt__source_is_packed(source->text, source->size))
+        if (is_packed(source, settings))
             status = unpack_source(source, most, error);
     }
     return status;
@@ -205,9 +237,9 @@ size_t fplt__unpacked_length(const char *name)
 fplt_status fplt__source_agent(const fplt__source *source, fplt__lookup *agents, uint32_t *agent,
                                fplt_error *error)
 {
-    const char *slash = strrchr(source->name, '/');
-    const char *last = slash ? slash + 1 : source->name;
-    fplt__span stem = {last, fplt__unpacked_length(last)};
+    fplt__span stem = fplt__address_name(source->name);
+    if (stem.length == strlen(stem.text))
+        stem.length = fplt__unpacked_length(stem.text);
     const char *dot = stem.length ? memrchr(stem.text, '.', stem.length) : NULL;
     if (dot && dot > stem.text)
         stem.length = (size_t)(dot - stem.text);

@@ -12,6 +12,8 @@ typedef struct fplt__source {
     char *owned;     /* what `text` is, where it was loaded */
     fplt__view view; /* mapped: `text` is in it. Open only: `text` is how it begins */
     int packed;      /* gzip had packed it */
+    int is_table;    /* a door made the text (data/door.h) */
+    int counts_rows; /* the line with the names does not count, so that line 1 is the first row */
 } fplt__source;
 
 #define FPLT__NO_SOURCE ((fplt__source){.view = {.handle = -1}})
@@ -22,6 +24,9 @@ fplt_status fplt__source_load(const char *path, const fplt_read_settings *settin
                               fplt__source *source, fplt_error *error);
 /* The same, but of a long text at first no more than about `piece` bytes. */
 fplt_status fplt__source_open(const char *path, const fplt_read_settings *settings, size_t piece,
+                              fplt__source *source, fplt_error *error);
+/* At least the names of the columns, as far as the first `piece` bytes of a text have them; of a table one row. */
+fplt_status fplt__source_head(const char *path, const fplt_read_settings *settings, size_t piece,
                               fplt__source *source, fplt_error *error);
 void fplt__source_release(fplt__source *source);
 int fplt__source_is_packed(const char *bytes, size_t size);

@@ -7,22 +7,21 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/sorting.h"
+#include "base/text.h"
 #include "data/builder.h"
+#include "data/summary.h"
 #include "fedplt/settings.h"
+#include "data/survey.h"
 
 enum { SHOWN_LEVELS = 8 };
 
-/* The values of one column at one site, or at all of them. */
+/* One column at one site, or at all of them. */
 struct cells {
-    double *number; /* owned */
-    size_t numbers, capacity, missing, rows;
-    fplt__lookup words;
-    size_t *count; /* owned: of each word */
-    size_t count_capacity;
+    fplt__summary summary;
     char *levels; /* owned: text of the most frequent words */
 };
 
-struct fplt_survey {
+struct fplt__survey {
     fplt__lookup names, sites; /* sites[0] is all of them together, and has no name */
     struct cells
         *cell; /* owned: names x sites, a column after the other in room for `most` sites */
@@ -33,19 +32,18 @@ struct fplt_survey {
     /* of the file at hand */
     const fplt_read_settings *settings;
     const fplt__source *source;
+    size_t files;
     uint32_t *column; /* owned: number of its name */
     uint32_t columns, site_column, file_site;
 };
 
-void fplt_survey_destroy(fplt_survey *survey)
+void fplt__survey_destroy(fplt__survey *survey)
 {
     if (!survey)
         return;
     for (size_t i = 0; survey->cell && i < survey->names.count * survey->most; i++) {
-        fplt__free(survey->cell[i].number);
-        fplt__free(survey->cell[i].count);
+        fplt__summary_clear(&survey->cell[i].summary);
         fplt__free(survey->cell[i].levels);
-        fplt__lookup_clear(&survey->cell[i].words);
     }
     for (size_t i = 0; i < survey->problems; i++)
         fplt__free(survey->problem[i]);
@@ -59,7 +57,7 @@ void fplt_survey_destroy(fplt_survey *survey)
 }
 
 /* Room for so many columns and sites; what is there keeps its place. */
-static fplt_status make_room(fplt_survey *survey, size_t names, size_t sites, fplt_error *error)
+static fplt_status make_room(fplt__survey *survey, size_t names, size_t sites, fplt_error *error)
 {
     size_t most = survey->most ? survey->most : 4;
     struct cells *made;
@@ -78,17 +76,27 @@ static fplt_status make_room(fplt_survey *survey, size_t names, size_t sites, fp
     return FPLT_OK;
 }
 
-static fplt_status find_site(fplt_survey *survey, fplt__span name, uint32_t *site,
+static fplt_status find_site(fplt__survey *survey, fplt__span name, uint32_t *site,
                              fplt_error *error)
 {
     fplt_status status = make_room(survey, survey->names.count, survey->sites.count + 1, error);
     return status ? status : fplt__lookup_add(&survey->sites, name, site, error);
 }
 
+static fplt_status see_file(void *context, const char *path, const fplt__source *source,
+                            fplt_error *error)
+{
+    fplt__survey *survey = context;
+    survey->source = source;
+    survey->file_site = 0;
+    return survey->files > 1 ? find_site(survey, fplt__span_of(path), &survey->file_site, error)
+                             : FPLT_OK;
+}
+
 static fplt_status see_columns(void *context, const fplt__lookup *names, size_t line,
                                fplt_error *error)
 {
-    fplt_survey *survey = context;
+    fplt__survey *survey = context;
     const char *site = survey->settings->site ? survey->settings->site : "site";
     (void)line;
     survey->columns = names->count;
@@ -103,44 +111,18 @@ static fplt_status see_columns(void *context, const fplt__lookup *names, size_t 
     return status;
 }
 
-static fplt_status see_value(struct cells *cells, const fplt__field *field, fplt_error *error)
-{
-    double value;
-    uint32_t word, before = cells->words.count;
-    cells->rows++;
-    if (fplt__field_missing(field)) {
-        cells->missing++;
-        return FPLT_OK;
-    }
-    if (!field->foreign &&
-        fplt__number_parse(fplt__span_trim(field->span), &value) == FPLT__NUMBER) {
-        fplt_status status = fplt__grow(&cells->number, &cells->capacity, cells->numbers + 1,
-                                        sizeof *cells->number, "values", error);
-        if (!status)
-            cells->number[cells->numbers++] = value;
-        return status;
-    }
-    fplt_status status = fplt__lookup_add(&cells->words, field->span, &word, error);
-    if (!status)
-        status = fplt__grow(&cells->count, &cells->count_capacity, cells->words.count,
-                            sizeof *cells->count, "levels", error);
-    if (!status)
-        cells->count[word] = word < before ? cells->count[word] + 1 : 1;
-    return status;
-}
-
 static fplt_status see_row(void *context, const fplt__field *fields, size_t line, fplt_error *error)
 {
-    fplt_survey *survey = context;
+    fplt__survey *survey = context;
     uint32_t site = survey->file_site;
     fplt_status status = FPLT_OK;
     if (survey->site_column != FPLT__NOWHERE)
         status = find_site(survey, fields[survey->site_column].span, &site, error);
     for (uint32_t i = 0; i < survey->columns && !status; i++) {
         struct cells *cells = survey->cell + survey->column[i] * survey->most;
-        status = see_value(&cells[0], &fields[i], error);
+        status = fplt__summary_see(&cells[0].summary, &fields[i], error);
         if (!status && site)
-            status = see_value(&cells[site], &fields[i], error);
+            status = fplt__summary_see(&cells[site].summary, &fields[i], error);
         if (!status)
             status =
                 fplt__profile_see(&survey->profile,
@@ -152,10 +134,10 @@ static fplt_status see_row(void *context, const fplt__field *fields, size_t line
 
 /* ---- what is said of it ---- */
 
-static fplt_status add_problem(fplt_survey *survey, fplt_error *error, const char *format, ...)
+static fplt_status add_problem(fplt__survey *survey, fplt_error *error, const char *format, ...)
     FPLT_PRINTF(3, 4);
 
-static fplt_status add_problem(fplt_survey *survey, fplt_error *error, const char *format, ...)
+static fplt_status add_problem(fplt__survey *survey, fplt_error *error, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
@@ -176,16 +158,16 @@ static int is_aside(const fplt_read_settings *settings, const char *name)
     const char *list = settings->ignore;
     char word[300];
     while (list && *list) {
-        list = fplt_list_next(list, word, sizeof word);
+        list = fplt__list_next(list, word, sizeof word);
         if (strcmp(word, name) == 0)
             return 1;
     }
     return settings->id && strcmp(settings->id, name) == 0;
 }
 
-static fplt_status find_problems(fplt_survey *survey, uint32_t j, fplt_error *error)
+static fplt_status find_problems(fplt__survey *survey, uint32_t j, fplt_error *error)
 {
-    const struct cells *all = survey->cell + j * survey->most;
+    const fplt__summary *all = &survey->cell[j * survey->most].summary;
     fplt__span name = fplt__lookup_word(&survey->names, j);
     fplt__shown shown = fplt__show(name);
     double code;
@@ -221,7 +203,7 @@ static fplt_status find_problems(fplt_survey *survey, uint32_t j, fplt_error *er
     return FPLT_OK;
 }
 
-static fplt_status write_levels(struct cells *cells, fplt_error *error)
+static fplt_status write_levels(const fplt__summary *cells, char **levels, fplt_error *error)
 {
     fplt__buffer out = {NULL, 0, 0, FPLT_OK};
     size_t before = SIZE_MAX, shown = 0;
@@ -242,17 +224,17 @@ static fplt_status write_levels(struct cells *cells, fplt_error *error)
     if (shown < cells->words.count)
         fplt__buffer_add(&out, ", ...");
     fplt__buffer_add(&out, "");
-    return fplt__buffer_take(&out, &cells->levels, error);
+    return fplt__buffer_take(&out, levels, error);
 }
 
-static fplt_status conclude(fplt_survey *survey, fplt_error *error)
+static fplt_status conclude(fplt__survey *survey, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
     for (uint32_t j = 0; j < survey->names.count && !status; j++) {
         for (uint32_t i = 0; i < survey->sites.count && !status; i++) {
             struct cells *cells = &survey->cell[j * survey->most + i];
-            fplt__sort(cells->number, cells->numbers);
-            status = write_levels(cells, error);
+            fplt__summary_sort(&cells->summary);
+            status = write_levels(&cells->summary, &cells->levels, error);
         }
         if (!status)
             status = find_problems(survey, j, error);
@@ -260,94 +242,55 @@ static fplt_status conclude(fplt_survey *survey, fplt_error *error)
     return status;
 }
 
-fplt_status fplt_survey_create(const char *const *paths, size_t count,
-                               const fplt_read_settings *settings, fplt_survey **out,
-                               fplt_error *error)
+fplt_status fplt__survey_create(const char *const *paths, size_t count,
+                                const fplt_read_settings *settings, fplt__survey **out,
+                                fplt_error *error)
 {
-    fplt_survey *survey;
-    fplt__dialect dialect = {0};
+    fplt__survey *survey;
     uint32_t all;
     *out = NULL;
     fplt_status status = fplt__alloc_into(&survey, 1, sizeof *survey, "a survey", error);
     if (status)
         return status;
     survey->settings = settings;
-    for (size_t i = 0; i < count && !status; i++) {
-        const char *format = "";
-        if (!(status = fplt__format_of(paths[i], settings, &format, error)) &&
-            strcmp(format, "csv") != 0)
-            status = fplt_error_set(error, FPLT_UNSUPPORTED, "%s: this is no CSV file", paths[i]);
-    }
-    locale_t locale = fplt__locale_enter();
+    survey->files = count;
+    status = fplt__lookup_add(&survey->sites, fplt__span_of(""), &all, error);
     if (!status)
-        status = fplt__lookup_add(&survey->sites, fplt__span_of(""), &all, error);
-    if (!status)
-        status = fplt__dialect_init(&dialect, settings, error);
-    for (size_t i = 0; i < count && !status; i++) {
-        fplt__source source = FPLT__NO_SOURCE;
-        fplt__csv_visitor visitor = {see_columns, see_row, survey, settings->separator,
-                                     fplt__dialect_is_plain(&dialect) ? NULL : &dialect};
-        survey->source = &source;
-        survey->file_site = 0;
-        if (!(status = fplt__source_load(paths[i], settings, &source, error)) && count > 1)
-            status = find_site(survey, fplt__span_of(paths[i]), &survey->file_site, error);
-        if (!status)
-            status = fplt__refuse_foreign(&source, error);
-        if (!status)
-            status = fplt__csv_visit(&source, settings->no_header, &visitor, error);
-        fplt__source_release(&source);
-    }
+        status = fplt__csv_visit_files(paths, count, settings,
+                                       &(fplt__csv_files){see_file, see_columns, see_row, survey},
+                                       error);
     if (!status)
         status = conclude(survey, error);
-    fplt__locale_leave(locale);
-    fplt__dialect_clear(&dialect);
     if (status)
-        fplt_survey_destroy(survey);
+        fplt__survey_destroy(survey);
     else
         *out = survey;
     return status;
 }
 
-/* Of sorted numbers, between the two nearest, as in R and NumPy. */
-static double quantile(const struct cells *cells, double share)
-{
-    if (!cells->numbers)
-        return NAN;
-    double at = share * (double)(cells->numbers - 1);
-    size_t below = (size_t)at;
-    if (below + 1 >= cells->numbers)
-        return cells->number[cells->numbers - 1];
-    return cells->number[below] +
-           (at - (double)below) * (cells->number[below + 1] - cells->number[below]);
-}
-
-int fplt_survey_get(const fplt_survey *survey, size_t index, fplt_survey_line *line)
+int fplt__survey_get(const fplt__survey *survey, size_t index, fplt__survey_line *line)
 {
     size_t sites = survey->sites.count, j = index / sites, i = index % sites;
     if (j >= survey->names.count)
         return 0;
-    const struct cells *cells = &survey->cell[j * survey->most + i];
-    double mean = 0, squares = 0;
-    for (size_t k = 0; k < cells->numbers; k++)
-        mean += cells->number[k] / (double)cells->numbers;
-    for (size_t k = 0; k < cells->numbers; k++)
-        squares += (cells->number[k] - mean) * (cells->number[k] - mean);
-    *line = (fplt_survey_line){
-        .column = fplt__lookup_word(&survey->names, (uint32_t)j).text,
-        .site = i ? fplt__lookup_word(&survey->sites, (uint32_t)i).text : NULL,
-        .rows = cells->rows,
-        .missing = cells->missing,
-        .numbers = cells->numbers,
-        .words = cells->rows - cells->missing - cells->numbers,
-        .levels = cells->levels,
-        .mean = cells->numbers ? mean : NAN,
-        .deviation = cells->numbers > 1 ? sqrt(squares / (double)(cells->numbers - 1)) : NAN};
+    const struct cells *cell = &survey->cell[j * survey->most + i];
+    const fplt__summary *summary = &cell->summary;
+    *line =
+        (fplt__survey_line){.column = fplt__lookup_word(&survey->names, (uint32_t)j).text,
+                            .site = i ? fplt__lookup_word(&survey->sites, (uint32_t)i).text : NULL,
+                            .rows = summary->rows,
+                            .missing = summary->missing,
+                            .numbers = summary->numbers,
+                            .words = summary->rows - summary->missing - summary->numbers,
+                            .levels = cell->levels,
+                            .mean = fplt__summary_mean(summary),
+                            .deviation = fplt__summary_deviation(summary)};
     for (int q = 0; q < 5; q++)
-        line->quantile[q] = quantile(cells, 0.25 * q);
+        line->quantile[q] = fplt__quantile(summary->number, summary->numbers, 0.25 * q);
     return 1;
 }
 
-const char *fplt_survey_problem(const fplt_survey *survey, size_t index)
+const char *fplt__survey_problem(const fplt__survey *survey, size_t index)
 {
     return index < survey->problems ? survey->problem[index] : NULL;
 }

@@ -2,10 +2,14 @@
 #include <math.h>
 
 #include "fedplt/data.h"
+#include "data/tables.h"
 
-const fplt_setting fplt_read_table[] = {
+const fplt_setting fplt__read_table[] = {
     {"data", FPLT_TEXT, FPLT_LIST | FPLT_REQUIRED, NULL, 0, 0, NULL,
-     "file to read; with several files, each file is one agent", 0, 0},
+     "file to read, or the address of a table (sqlite:FILE?table=NAME, docs/data.md); with "
+     "several, "
+     "each is one agent",
+     0, 0},
     {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy|fplt",
      "format of the file; auto: chosen by the file name, then by the content", 0, 0,
      .needs = "data;!schema"},
@@ -46,6 +50,14 @@ const fplt_setting fplt_read_table[] = {
      0, 0, .needs = "data;!schema;!bounds"},
     {"missing-value", FPLT_REAL, 0, "0", -HUGE_VAL, HUGE_VAL, NULL,
      "value that replaces missing values with missing constant", 0, 0, .needs = "missing=constant"},
+    {"missing-bounds", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
+     "bounds of columns of numbers, such as age=18..100,visits=0..30: missing median is found on "
+     "cells between them, missing most-frequent among the whole numbers between them, as a "
+     "federation does; default: from the values themselves",
+     0, 0, .needs = "missing=median|most-frequent"},
+    {"missing-cells", FPLT_INTEGER, 0, "1000", 1, 100000, NULL,
+     "cells of equal width between the bounds of a column for missing median", 0, 0,
+     .needs = "missing=median;missing-bounds"},
     {"missing-codes", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
      "further codes for missing values, for example -9 or . (CSV); none: numbers that look like "
      "codes are values",
@@ -73,7 +85,7 @@ const fplt_setting fplt_read_table[] = {
     FPLT_SETTINGS_END,
 };
 
-const fplt_setting fplt_generate_table[] = {
+const fplt_setting fplt__generate_table[] = {
     {"generator", FPLT_CHOICE, 0, "paper", 0, 0, "paper|iid|planted|quadratic",
      "model of the synthetic data", 0, 0, .needs = "!data"},
     {"agents", FPLT_INTEGER, 0, "100", 1, 4294967295.0, NULL, "number of agents", 0, 0},
@@ -102,7 +114,7 @@ const fplt_setting fplt_generate_table[] = {
     FPLT_SETTINGS_END,
 };
 
-const fplt_setting fplt_partition_table[] = {
+const fplt_setting fplt__partition_table[] = {
     {"partition", FPLT_CHOICE, 0, NULL, 0, 0, "contiguous|shuffled|skewed",
      "division of the rows among agents, instead of by site or file", 0, 0},
     {"agents", FPLT_INTEGER, 0, "10", 1, 4294967295.0, NULL, "number of agents", 0, 0},
@@ -114,12 +126,21 @@ const fplt_setting fplt_partition_table[] = {
     FPLT_SETTINGS_END,
 };
 
-const fplt_setting fplt_transform_table[] = {
+const fplt_setting fplt__transform_table[] = {
     {"standardise", FPLT_CHOICE, FPLT_AUTO, "no", 0, 0, "no|yes|scale|schema",
      "scale columns to mean 0 and standard deviation 1; scale: standard deviation only, which "
-     "keeps zeros; schema: by the declared centre and scale; auto: scale if the data are sparse, "
-     "otherwise yes",
-     0, 0, "scale where the data are sparse, otherwise yes"},
+     "keeps zeros; schema: by the declared centre and scale",
+     0, 0, "scale if the data are sparse, otherwise yes"},
+    {"formula", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "terms of the model over the columns as in R, for example \"disease ~ age * sex + poly(chol, "
+     "2) "
+     "+ C(cp)\"",
+     0, 0,
+     .needs = "drop-first-level=no;standardise=auto|no|yes|scale;radius=0;"
+              "!privacy.epsilon;!privacy.tau"},
+    {"site-effects", FPLT_CHOICE, 0, "none", 0, 0, "none|fixed",
+     "fixed: an intercept for every site; each site but the first is one more coefficient", 0, 0,
+     .needs = "standardise=auto|no|yes|scale;radius=0;!privacy.epsilon;!privacy.tau"},
     {"radius", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "maximum norm of a row: longer rows are scaled down; 0: no limit", 0, 0},
     FPLT_SETTINGS_END,

@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/constant.h"
 #include "data/dataset.h"
 #include "data/fill.h"
+#include "data/formula.h"
 #include "data/schema.h"
 #include "data/norm.h"
+#include "data/schema_access.h"
 
 fplt_transform_settings fplt_transform_defaults(void)
 {
@@ -19,6 +22,7 @@ void fplt_transform_clear(fplt_transform *transform)
     fplt__free(transform->mean);
     fplt__free(transform->scale);
     fplt__free(transform->fill);
+    fplt__design_destroy(transform->design);
     *transform = (fplt_transform){0};
 }
 
@@ -29,7 +33,7 @@ struct column {
     size_t seen;
 };
 
-static void see(struct column *column, double value)
+static void add_value(struct column *column, double value)
 {
     if (!column->seen || value < column->low)
         column->low = value;
@@ -47,6 +51,16 @@ static void see_zeros(struct column *column, size_t rows)
     column->high = column->high > 0 ? column->high : 0;
 }
 
+static void gather_value(struct column *column, double value, const double *mean)
+{
+    if (!mean) {
+        add_value(column, value);
+        return;
+    }
+    long double away = (long double)value - *mean;
+    column->squares += away * away;
+}
+
 /* Pass 0 gathers sums and ends, pass 1 the squares about the mean. */
 static void gather(const fplt_dataset *dataset, const double *fill, struct column *columns,
                    const double *mean, int squares)
@@ -57,12 +71,7 @@ static void gather(const fplt_dataset *dataset, const double *fill, struct colum
         for (size_t k = 0; k < count; k++) {
             size_t j = dataset->dense ? k : dataset->column[dataset->start[r] + k];
             double held = fill && isnan(value[k]) ? fill[j] : value[k];
-            if (!squares) {
-                see(&columns[j], held);
-                continue;
-            }
-            long double away = (long double)held - mean[j];
-            columns[j].squares += away * away;
+            gather_value(&columns[j], held, squares ? &mean[j] : NULL);
         }
     }
 }
@@ -81,7 +90,8 @@ static void gather_all(const fplt_dataset *dataset, const double *fill, const fp
 }
 
 static fplt_status measure(const fplt_dataset *dataset, const double *fill,
-                           const fplt__relay *relay, double *mean, double *scale, fplt_error *error)
+                           const fplt__relay *relay, double ridge, double *mean, double *scale,
+                           fplt_error *error)
 {
     struct column *columns;
     fplt_status status =
@@ -103,9 +113,9 @@ static fplt_status measure(const fplt_dataset *dataset, const double *fill,
     for (size_t j = 0; j < dataset->features && !status; j++) {
         long double zeros = (long double)(all - columns[j].seen);
         long double squares = columns[j].squares + zeros * mean[j] * mean[j];
-        /* a constant column is told by its ends: rounding of the mean would give it a deviation */
-        scale[j] = columns[j].low == columns[j].high ? 1 : (double)sqrtl(squares / rows);
-        if (columns[j].low == columns[j].high)
+        int is_constant = fplt__is_constant(columns[j].low, columns[j].high);
+        scale[j] = is_constant ? 1 : (double)sqrtl(squares / rows + ridge);
+        if (is_constant)
             mean[j] = columns[j].low;
         if (!(scale[j] >= DBL_MIN && isfinite(scale[j])))
             status = fplt_error_set(error, FPLT_BAD_DATA,
@@ -124,8 +134,8 @@ static const char *word_of(const fplt_dataset *dataset, const fplt_transform_set
     return word;
 }
 
-static fplt_status check(const fplt_dataset *dataset, const fplt_transform_settings *settings,
-                         fplt_error *error)
+static fplt_status check_settings(const fplt_dataset *dataset,
+                                  const fplt_transform_settings *settings, fplt_error *error)
 {
     const char *word = word_of(dataset, settings);
     if (strcmp(word, "no") != 0 && strcmp(word, "yes") != 0 && strcmp(word, "scale") != 0 &&
@@ -145,6 +155,15 @@ static fplt_status check(const fplt_dataset *dataset, const fplt_transform_setti
     if (!(settings->radius >= 0 && isfinite(settings->radius)))
         return fplt_error_set(error, FPLT_BAD_VALUE, "radius is %g, but it must be at least 0",
                               settings->radius);
+    if ((settings->formula || settings->site_effects) &&
+        (strcmp(word, "schema") == 0 || settings->radius > 0))
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "formulas and effects of sites do not go with standardise schema or a "
+            "radius: their columns have no declared centres and scales");
+    if (!(settings->ridge >= 0 && isfinite(settings->ridge)))
+        return fplt_error_set(error, FPLT_BAD_VALUE, "ridge is %g, but it must be at least 0",
+                              settings->ridge);
     return FPLT_OK;
 }
 
@@ -157,14 +176,17 @@ static fplt_status make_room(fplt_transform *transform, fplt_error *error)
                                      sizeof *transform->scale, "deviations", error);
 }
 
-fplt_status fplt__transform_declared(const fplt_schema *schema, double radius,
+fplt_status fplt__transform_declared(const fplt_schema *schema, double radius, double stretch,
                                      fplt_transform *transform, fplt_error *error)
 {
     int centred = 0;
-    *transform = (fplt_transform){.features = fplt_schema_features(schema), .radius = radius};
+    *transform = (fplt_transform){.features = fplt__schema_features(schema), .radius = radius};
     fplt_status status = make_room(transform, error);
     for (size_t j = 0; !status && j < transform->features; j++) {
-        fplt_schema_feature(schema, j, NULL, NULL, &transform->mean[j], &transform->scale[j]);
+        double low = 0, high = 0;
+        fplt__schema_feature(schema, j, &low, &high, &transform->mean[j], &transform->scale[j]);
+        if (stretch > 0 && low < high && transform->scale[j] == (high - low) / 2)
+            transform->scale[j] /= stretch;
         centred |= transform->mean[j] != 0;
     }
     if (!status && !centred) {
@@ -175,11 +197,11 @@ fplt_status fplt__transform_declared(const fplt_schema *schema, double radius,
 }
 
 /* Centres are subtracted where there are any; a sparse data set cannot have that. */
-static fplt_status take_declared(const fplt_dataset *dataset, fplt_transform *transform,
-                                 fplt_error *error)
+static fplt_status take_declared(const fplt_dataset *dataset, double stretch,
+                                 fplt_transform *transform, fplt_error *error)
 {
     fplt_status status =
-        fplt__transform_declared(dataset->schema, transform->radius, transform, error);
+        fplt__transform_declared(dataset->schema, transform->radius, stretch, transform, error);
     size_t centred = 0;
     if (status || dataset->dense || !transform->mean)
         return status;
@@ -188,15 +210,17 @@ static fplt_status take_declared(const fplt_dataset *dataset, fplt_transform *tr
     return fplt_error_set(error, FPLT_UNSUPPORTED,
                           "standardise schema would fill the zeros of a sparse data set: "
                           "declare centre: 0 for '%.80s'",
-                          fplt_schema_feature(dataset->schema, centred, NULL, NULL, NULL, NULL));
+                          fplt__schema_feature(dataset->schema, centred, NULL, NULL, NULL, NULL));
 }
 
-static fplt_status take_measured(const fplt_dataset *dataset, int centred, const fplt__relay *relay,
-                                 fplt_transform *transform, fplt_error *error)
+static fplt_status take_measured(const fplt_dataset *dataset, int centred, double ridge,
+                                 const fplt__relay *relay, fplt_transform *transform,
+                                 fplt_error *error)
 {
     fplt_status status = make_room(transform, error);
     if (!status)
-        status = measure(dataset, transform->fill, relay, transform->mean, transform->scale, error);
+        status = measure(dataset, transform->fill, relay, ridge, transform->mean, transform->scale,
+                         error);
     if (!status && !centred) {
         fplt__free(transform->mean);
         transform->mean = NULL;
@@ -216,6 +240,35 @@ static fplt_status fit_fill(const fplt_dataset *dataset, const fplt_transform_se
     return status;
 }
 
+/* The columns of the formula are made once, to find their means and deviations. */
+static fplt_status fit_formula(const fplt_dataset *dataset, const fplt_transform_settings *settings,
+                               fplt_transform *transform, fplt_error *error)
+{
+    fplt_transform_settings rest = *settings;
+    fplt_transform found = {0};
+    fplt_dataset *made = NULL;
+    rest.fill = rest.formula = NULL;
+    rest.site_effects = 0;
+    transform->inputs = dataset->features;
+    fplt_status status = fplt__design_fit(settings->formula, settings->site_effects, dataset,
+                                          transform->fill, &transform->design, error);
+    if (!status)
+        status = fplt__dataset_lend(dataset, &made, error);
+    if (!status)
+        status = fplt__design_apply(transform->design, transform->fill, made, error);
+    if (!status)
+        status = fplt__transform_fit(made, &rest, NULL, &found, error);
+    fplt_dataset_destroy(made);
+    if (status) {
+        fplt_transform_clear(transform);
+        return status;
+    }
+    transform->mean = found.mean;
+    transform->scale = found.scale;
+    transform->features = found.features;
+    return FPLT_OK;
+}
+
 fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform_settings *settings,
                                fplt_transform *transform, fplt_error *error)
 {
@@ -228,18 +281,21 @@ fplt_status fplt__transform_fit(const fplt_dataset *dataset,
 {
     const char *word = word_of(dataset, settings);
     *transform = (fplt_transform){0};
-    fplt_status status = check(dataset, settings, error);
+    fplt_status status = check_settings(dataset, settings, error);
     if (status)
         return status;
     transform->features = dataset->features;
     transform->radius = settings->radius;
     if (settings->fill && (status = fit_fill(dataset, settings, transform, error)))
         return status;
+    if (settings->formula || settings->site_effects)
+        return fit_formula(dataset, settings, transform, error);
     if (strcmp(word, "no") == 0)
         return FPLT_OK;
     status = strcmp(word, "schema") == 0
-                 ? take_declared(dataset, transform, error)
-                 : take_measured(dataset, strcmp(word, "scale") != 0, relay, transform, error);
+                 ? take_declared(dataset, settings->stretch, transform, error)
+                 : take_measured(dataset, strcmp(word, "scale") != 0, settings->ridge, relay,
+                                 transform, error);
     if (status)
         fplt_transform_clear(transform);
     return status;
@@ -308,7 +364,7 @@ static int has_missing(const fplt_dataset *dataset, size_t row)
 
 static int changes_row(const fplt_transform *transform, const fplt_dataset *dataset, size_t row)
 {
-    if (transform->fill && has_missing(dataset, row))
+    if (transform->fill && !transform->design && has_missing(dataset, row))
         return 1;
     if (transform->scale || !(transform->radius > 0))
         return transform->scale != NULL;
@@ -321,7 +377,7 @@ static fplt_status transform_row(const fplt_transform *transform, fplt_dataset *
 {
     size_t count = fplt__row_entries(dataset, row);
     double *value = fplt__row_values(dataset, row);
-    for (size_t k = 0; k < count && transform->fill; k++)
+    for (size_t k = 0; k < count && transform->fill && !transform->design; k++)
         if (isnan(value[k]))
             value[k] =
                 transform->fill[dataset->dense ? k : dataset->column[dataset->start[row] + k]];
@@ -341,17 +397,22 @@ static fplt_status transform_row(const fplt_transform *transform, fplt_dataset *
 static fplt_status check_transform(const fplt_transform *transform, const fplt_dataset *dataset,
                                    fplt_error *error)
 {
-    if (transform->features != dataset->features)
+    size_t inputs = fplt__transform_inputs(transform);
+    if (inputs != dataset->features)
         return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "the transform is for %zu features, but the data set has %zu",
-                              transform->features, dataset->features);
+                              "the transform is for %zu features, but the data set has %zu", inputs,
+                              dataset->features);
+    for (size_t j = 0; transform->fill && j < inputs; j++)
+        if (!isfinite(transform->fill[j]))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "the transform fills feature %zu with %g, not a finite number", j,
+                                  transform->fill[j]);
     if (transform->mean && !dataset->dense)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the transform subtracts means, which would fill the zeros of a "
                               "sparse data set");
     for (size_t j = 0; j < transform->features; j++)
         if ((transform->mean && !isfinite(transform->mean[j])) ||
-            (transform->fill && !isfinite(transform->fill[j])) ||
             (transform->scale && !(transform->scale[j] > 0 && isfinite(transform->scale[j]))))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "the transform of feature %zu is not finite, or divides by 0", j);
@@ -367,6 +428,8 @@ fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *
     fplt_status status = check_transform(transform, dataset, error);
     if (!status && transform->fill && !dataset->filled)
         status = fplt__dataset_count_missing(dataset, error);
+    if (!status && transform->design)
+        status = fplt__design_apply(transform->design, transform->fill, dataset, error);
     for (size_t r = 0; r < dataset->rows && !status; r++)
         if (changes_row(transform, dataset, r) &&
             !(status = fplt__dataset_own_values(dataset, error)))

@@ -7,6 +7,7 @@
 #include "engine/pool.h"
 #include "engine/ranks.h"
 #include "objective/objective.h"
+#include "fedplt/algorithm.h"
 
 struct survey {
     uint32_t count, portion;

@@ -8,7 +8,7 @@
 #include "fedplt/ranks.h"
 
 /* Calls ask(context, index, error) for every index below `count`, in any order and from several threads
- * (0: one a processor). Of those that fail the first by index is told, whoever was quicker. */
+ * (0: one a processor). If several fail, the first by index is reported, whichever was quicker. */
 fplt_status fplt__parallel_map(uint32_t count, unsigned threads,
                                fplt_status (*ask)(void *context, uint32_t index, fplt_error *error),
                                void *context, fplt_error *error);

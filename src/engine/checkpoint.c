@@ -6,6 +6,7 @@
  * The head carries a hash of what the run is: settings, parameters, kernel, precision, h by way of its proximal
  * operator at some points, participation by way of the first cohorts, and the data by way of the
  * exact gradient at zero. A file with another one is refused. */
+#include "base/sum.h"
 #include "engine/engine.h"
 
 #include <stdint.h>
@@ -15,6 +16,11 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "engine/engine_access.h"
+#include "engine/hub_node.h"
+#include "objective/objective_access.h"
+#include "participation/participation.h"
+#include "prox/prox_access.h"
 
 enum { HASH = 32, COHORTS = 32 };
 
@@ -82,13 +88,13 @@ static void hash_training(crypto_generichash_state *hash, const fplt_training *t
 static void hash_data(fplt_engine *engine, crypto_generichash_state *hash)
 {
     memset(engine->point, 0, engine->plan.dimension * sizeof(double));
-    fplt_sum_clear(engine->sum);
+    fplt__sum_clear(engine->sum);
     fplt_status status =
         engine->fleet->verbs->evaluate(engine->fleet, engine->point, engine->sum, NULL);
     hash_number(hash, status);
-    for (size_t i = 0; !status && i < engine->plan.dimension + FPLT_MEASURES; i++) {
+    for (size_t i = 0; !status && i < engine->plan.dimension + FPLT__MEASURES; i++) {
         uint64_t words[2];
-        fplt_sum_export(engine->sum, i, words, 1);
+        fplt__sum_export(engine->sum, i, words, 1);
         crypto_generichash_update(hash, (const unsigned char *)words, sizeof words);
     }
 }
@@ -97,8 +103,8 @@ static void hash_data(fplt_engine *engine, crypto_generichash_state *hash)
 static void hash_prox(fplt_engine *engine, crypto_generichash_state *hash)
 {
     size_t n = engine->plan.dimension;
-    hash_text(hash, fplt_prox_name(engine->prox));
-    if (fplt_prox_is_zero(engine->prox))
+    hash_text(hash, fplt__prox_name(engine->prox));
+    if (fplt__prox_is_zero(engine->prox))
         return;
     for (double size = 1e-6; size < 1e7; size *= 10) {
         fplt_stream stream = fplt_stream_make(0, 0, FPLT_FOR_TEST, 0, 0, 0);
@@ -113,8 +119,8 @@ static void hash_prox(fplt_engine *engine, crypto_generichash_state *hash)
 
 static void hash_participation(fplt_engine *engine, crypto_generichash_state *hash)
 {
-    hash_text(hash, fplt_participation_name(engine->participation));
-    for (uint64_t k = 0; k < COHORTS && !fplt_participation_is_full(engine->participation); k++) {
+    hash_text(hash, fplt__participation_name(engine->participation));
+    for (uint64_t k = 0; k < COHORTS && !fplt__participation_is_full(engine->participation); k++) {
         uint32_t active = fplt_participation_choose(engine->participation, engine->plan.seed,
                                                     engine->plan.run, k, engine->active);
         hash_number(hash, active);
@@ -130,10 +136,10 @@ static void hash_agents(const fplt_engine *engine, crypto_generichash_state *has
     for (uint32_t i = 0; i < engine->plan.agents; i++) {
         if (engine->each)
             hash_training(hash, &engine->each[i]);
-        hash_number(hash, fplt_engine_step(engine, i));
+        hash_number(hash, fplt__engine_step(engine, i));
         hash_number(hash, engine->curvatures[i].lowest);
         hash_number(hash, engine->curvatures[i].highest);
-        hash_number(hash, fplt_participation_rate(engine->participation, i));
+        hash_number(hash, fplt__participation_rate(engine->participation, i));
     }
 }
 
@@ -144,10 +150,12 @@ static void identify(fplt_engine *engine)
     crypto_generichash_state hash;
     crypto_generichash_init(&hash, NULL, 0, HASH);
     hash_text(&hash, engine->plan.algorithm->name);
-    hash_text(&hash, fplt_objective_kernel(engine->objective));
-    hash_text(&hash, fplt_objective_precision(engine->objective));
+    hash_text(&hash, fplt__objective_kernel(engine->objective));
+    hash_text(&hash, fplt__objective_precision(engine->objective));
     for (size_t i = 0; i < fplt_algorithm_parameters(engine->plan.algorithm); i++)
         hash_number(&hash, engine->plan.parameter[i]);
+    if (engine->plan.unit > 0)
+        hash_number(&hash, engine->plan.unit);
     hash_agents(engine, &hash);
     hash_prox(engine, &hash);
     hash_participation(engine, &hash);
@@ -162,8 +170,8 @@ static void fill_head(const fplt_engine *engine, struct head *head)
     memcpy(head->magic, magic, sizeof magic);
     head->byte_order = byte_order;
     strncpy(head->algorithm, engine->plan.algorithm->name, sizeof head->algorithm - 1);
-    strncpy(head->kernel, fplt_objective_kernel(engine->objective), sizeof head->kernel - 1);
-    strncpy(head->precision, fplt_objective_precision(engine->objective),
+    strncpy(head->kernel, fplt__objective_kernel(engine->objective), sizeof head->kernel - 1);
+    strncpy(head->precision, fplt__objective_precision(engine->objective),
             sizeof head->precision - 1);
     head->dimension = engine->plan.dimension;
     head->agents = engine->plan.agents;
@@ -209,7 +217,7 @@ static fplt_status visit_state(fplt_engine *engine, uint64_t *totals, fplt__dire
         (status = visit(context, engine->before, n * sizeof(double))) ||
         (status = visit(context, hub->view.vector, hub->shape.vectors * n * sizeof(double))) ||
         (status = visit(context, hub->view.number, hub->shape.numbers * sizeof(double))) ||
-        (status = visit(context, totals, 2 * fplt_sum_length(hub->totals) * sizeof(uint64_t))))
+        (status = visit(context, totals, 2 * fplt__sum_length(hub->totals) * sizeof(uint64_t))))
         return status;
     return engine->fleet->verbs->carry(engine->fleet, direction, visit_piece, &pieces, NULL);
 }
@@ -220,13 +228,13 @@ static size_t file_size(const fplt_engine *engine)
     const fplt_shape *shape = &engine->hub->shape;
     size_t n = engine->plan.dimension, agents = engine->plan.agents;
     size_t numbers = agents + n + shape->vectors * n + shape->numbers +
-                     2 * fplt_sum_length(engine->hub->totals) + agents * shape->kept * n;
+                     2 * fplt__sum_length(engine->hub->totals) + agents * shape->kept * n;
     return sizeof(struct head) + numbers * sizeof(double) + HASH;
 }
 
 static fplt_status totals_buffer(const fplt_engine *engine, uint64_t **totals, fplt_error *error)
 {
-    return fplt__alloc_into(totals, 2 * fplt_sum_length(engine->hub->totals), sizeof **totals,
+    return fplt__alloc_into(totals, 2 * fplt__sum_length(engine->hub->totals), sizeof **totals,
                             "a checkpoint", error);
 }
 
@@ -243,7 +251,7 @@ fplt_status fplt_engine_save(fplt_engine *engine, const char *path, fplt_error *
     fplt_status status = totals_buffer(engine, &totals, error);
     if (status)
         return status;
-    fplt_sum_export(engine->hub->totals, 0, totals, fplt_sum_length(engine->hub->totals));
+    fplt__sum_export(engine->hub->totals, 0, totals, fplt__sum_length(engine->hub->totals));
     fill_head(engine, &head);
     struct carrier carrier = {.error = error};
     crypto_generichash_init(&carrier.hash, NULL, 0, HASH);
@@ -266,8 +274,8 @@ fplt_status fplt_engine_save(fplt_engine *engine, const char *path, fplt_error *
 }
 
 /* Whether the file is whole, and of this run. */
-static fplt_status check(const fplt_engine *engine, const char *path, const char *text,
-                         size_t length, size_t expected, fplt_error *error)
+static fplt_status check_checkpoint(const fplt_engine *engine, const char *path, const char *text,
+                                    size_t length, size_t expected, fplt_error *error)
 {
     struct head head, own;
     unsigned char hash[HASH];
@@ -339,9 +347,9 @@ static fplt_status restore(fplt_engine *engine, const char *text, uint64_t *tota
                                    .records = head.start_records,
                                    .classifies = (int)head.start_classifies};
     engine->failure = (fplt_error){FPLT_OK, ""};
-    fplt_sum_clear(engine->hub->totals);
+    fplt__sum_clear(engine->hub->totals);
     status =
-        fplt_sum_add_words(engine->hub->totals, 0, totals, fplt_sum_length(engine->hub->totals));
+        fplt__sum_add_words(engine->hub->totals, 0, totals, fplt__sum_length(engine->hub->totals));
     fplt__hub_refresh(engine->hub);
     return status ? fplt_error_set(error, status, "the running sums are out of range") : FPLT_OK;
 }
@@ -352,11 +360,11 @@ fplt_status fplt_engine_load(fplt_engine *engine, const char *path, fplt_error *
     uint64_t *totals = NULL;
     size_t length = 0;
     identify(engine);
-    fplt_status status = fplt_file_read(path, SIZE_MAX / 4, &text, &length, error);
+    fplt_status status = fplt__file_read(path, SIZE_MAX / 4, &text, &length, error);
     if (!status)
         status = totals_buffer(engine, &totals, error);
     if (!status)
-        status = check(engine, path, text, length, file_size(engine), error);
+        status = check_checkpoint(engine, path, text, length, file_size(engine), error);
     if (!status)
         status = restore(engine, text, totals, error);
     fplt__free(text);

@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algorithm/local_step.h"
 #include "base/assert.h"
+#include "base/sum.h"
+#include "engine/engine_access.h"
 #include "engine/member.h"
+#include "participation/participation.h"
 
 /* Numbers, vectors and time of a round with `active` agents. The broadcast after the last sum is
  * the next round's broadcast where participation takes part, and is then not counted twice. */
@@ -21,7 +25,7 @@ static void count(fplt_engine *engine, uint32_t active, double gradients)
         down += shape.exchange[e].down;
         scalars += shape.exchange[e].up_scalars;
     }
-    if (!fplt_participation_is_full(engine->participation))
+    if (!fplt__participation_is_full(engine->participation))
         down += shape.finish_down;
     FPLT__ASSERT(active <= engine->plan.agents && gradients >= 0);
     double charged = gradients - (double)engine->plan.algorithm->paper.discount * active;
@@ -45,12 +49,12 @@ static void count(fplt_engine *engine, uint32_t active, double gradients)
 static fplt_status exchange_one(fplt_engine *engine, const fplt_round *round, unsigned exchange,
                                 double *gradients, fplt_error *error)
 {
-    const fplt_sum *found = fplt__engine_found(engine, engine->down);
+    const fplt__sum *found = fplt__engine_found(engine, engine->down);
     if (!found)
         return engine->fleet->verbs->train(engine->fleet, round, exchange, engine->active,
                                            engine->down, engine->hub->up, gradients, error);
     *gradients += round->active;
-    return fplt_sum_add_part(engine->hub->up, 0, found, 0, engine->plan.dimension + 1);
+    return fplt__sum_add_part(engine->hub->up, 0, found, 0, engine->plan.dimension + 1);
 }
 
 static fplt_status exchange_all(fplt_engine *engine, const fplt_round *round, double *gradients,
@@ -123,9 +127,9 @@ static uint32_t too_long_a_step(const fplt_engine *engine, double *limit)
         const fplt_training *own = engine->each ? &engine->each[i] : &engine->settings.training;
         fplt_facts facts = engine->facts;
         facts.curvature = engine->curvatures[i];
-        *limit =
-            fplt_algorithm_step(engine->plan.algorithm, own->solver, &facts, engine->plan.parameter)
-                .limit;
+        *limit = fplt__algorithm_step(engine->plan.algorithm, own->solver, &facts,
+                                      engine->plan.parameter)
+                     .limit;
         if (own->step > 0 && own->step >= *limit)
             break;
     }
@@ -148,7 +152,7 @@ static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_re
         snprintf(result->sentence, sizeof result->sentence,
                  "diverged in round %llu (%.200s): gamma is %.4g, but the local steps of agent %u "
                  "contract only below %.4g; try gamma: auto",
-                 round, error->text, fplt_engine_step(engine, agent), agent, limit);
+                 round, error->text, fplt__engine_step(engine, agent), agent, limit);
     else {
         const fplt_training *training = &engine->settings.training;
         fplt__method_run run = {.algorithm = engine->plan.algorithm,
@@ -226,7 +230,7 @@ static fplt_status find_base(fplt_engine *engine, fplt_error *error)
     if (!settings->relative || settings->start == FPLT_START_ZERO || settings->blind)
         return FPLT_OK;
     memset(engine->point, 0, engine->plan.dimension * sizeof *engine->point);
-    fplt_status status = fplt_engine_measure_at(engine, engine->point, &zero, error);
+    fplt_status status = fplt__engine_measure_at(engine, engine->point, &zero, error);
     if (!status)
         engine->base = fmax(engine->base, zero.criterion);
     return status;
@@ -317,7 +321,7 @@ fplt_status fplt_engine_model(const fplt_engine *engine, double *x)
     return fplt_hub_model(engine->hub, x);
 }
 
-const double *fplt_engine_kept(const fplt_engine *engine, uint32_t agent)
+const double *fplt__engine_kept(const fplt_engine *engine, uint32_t agent)
 {
     return engine->fleet->verbs->kept(engine->fleet, agent);
 }
@@ -343,10 +347,10 @@ static fplt_status visit_piece(void *context, uint32_t first, uint32_t agents, d
     return status;
 }
 
-fplt_status fplt_engine_visit(fplt_engine *engine,
-                              fplt_status (*visit)(void *context, uint32_t agent,
-                                                   const double *kept),
-                              void *context, fplt_error *error)
+fplt_status fplt__engine_visit(fplt_engine *engine,
+                               fplt_status (*visit)(void *context, uint32_t agent,
+                                                    const double *kept),
+                               void *context, fplt_error *error)
 {
     struct visiting visiting = {visit, context, engine->hub->shape.kept * engine->plan.dimension};
     return engine->fleet->verbs->carry(engine->fleet, FPLT__OUT, visit_piece, &visiting, error);
@@ -364,22 +368,22 @@ const fplt_counters *fplt_engine_counters(const fplt_engine *engine)
     return &engine->counters;
 }
 
-fplt_shape fplt_engine_shape(const fplt_engine *engine)
+fplt_shape fplt__engine_shape(const fplt_engine *engine)
 {
     return engine->hub->shape;
 }
 
-const double *fplt_engine_parameters(const fplt_engine *engine)
+const double *fplt__engine_parameters(const fplt_engine *engine)
 {
     return engine->plan.parameter;
 }
 
-fplt_facts fplt_engine_facts(const fplt_engine *engine)
+fplt_facts fplt__engine_facts(const fplt_engine *engine)
 {
     return engine->facts;
 }
 
-double fplt_engine_step(const fplt_engine *engine, uint32_t agent)
+double fplt__engine_step(const fplt_engine *engine, uint32_t agent)
 {
     const fplt_training *training =
         engine->each ? &engine->each[agent] : &engine->settings.training;
@@ -387,24 +391,24 @@ double fplt_engine_step(const fplt_engine *engine, uint32_t agent)
                              engine->facts.cohort);
 }
 
-uint64_t fplt_engine_updates(const fplt_engine *engine, uint32_t agent)
+uint64_t fplt__engine_updates(const fplt_engine *engine, uint32_t agent)
 {
     return engine->updates[agent];
 }
 
-int fplt_engine_consistent(fplt_engine *engine)
+int fplt__engine_consistent(fplt_engine *engine)
 {
     unsigned mirrored = engine->hub->shape.mirrored;
     size_t count_ = mirrored * engine->plan.dimension;
     if (!mirrored)
         return 1;
-    fplt_sum_clear(engine->sum);
+    fplt__sum_clear(engine->sum);
     if (engine->fleet->verbs->total(engine->fleet, 0, mirrored, engine->sum, NULL))
         return 0;
     for (size_t i = 0; i < count_; i++) {
         uint64_t own[2], running[2];
-        fplt_sum_export(engine->sum, i, own, 1);
-        fplt_sum_export(engine->hub->totals, i, running, 1);
+        fplt__sum_export(engine->sum, i, own, 1);
+        fplt__sum_export(engine->hub->totals, i, running, 1);
         if (own[0] != running[0] || own[1] != running[1])
             return 0;
     }

@@ -2,10 +2,12 @@
 #ifndef FPLT_ENGINE_ENGINE_H
 #define FPLT_ENGINE_ENGINE_H
 
+#include "base/sum.h"
 #include "engine/fleet.h"
 #include "engine/hub.h"
 #include "engine/stopping.h"
 #include "fedplt/engine.h"
+#include "fedplt/settings_table.h"
 
 struct fplt_engine {
     const fplt_objective *objective;         /* borrowed */
@@ -24,8 +26,8 @@ struct fplt_engine {
     uint32_t *active;                     /* owned; room for all */
     uint64_t *updates;                    /* owned; one an agent */
     double *down, *point, *before, *wide; /* owned */
-    fplt_sum *sum;                        /* owned; an evaluation, or all mirrored */
-    fplt_sum *found;  /* owned: the last evaluation, where rounds ask for the same; or NULL */
+    fplt__sum *sum;                       /* owned; an evaluation, or all mirrored */
+    fplt__sum *found; /* owned: the last evaluation, where rounds ask for the same; or NULL */
     double *found_at; /* owned: where that was, once `finds` */
     int finds;
     fplt_counters counters;
@@ -45,7 +47,7 @@ struct fplt_engine {
 double fplt__engine_target(const fplt_engine *engine);
 
 /* Where rounds ask for what was measured at this point already: its sums, or NULL. */
-const fplt_sum *fplt__engine_found(const fplt_engine *engine, const double *x);
+const fplt__sum *fplt__engine_found(const fplt_engine *engine, const double *x);
 
 /* The information in the records of all agents, as fplt__objective_information has it. */
 fplt_status fplt__engine_information(fplt_engine *engine, const double *x,

@@ -3,10 +3,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/status.h"
+#include "base/sum.h"
 #include "engine/agents_map.h"
 #include "engine/engine.h"
+#include "engine/hub_node.h"
 #include "engine/ranks.h"
+#include "participation/participation.h"
+#include "prox/prox_access.h"
 
 fplt_run_settings fplt_run_defaults(void)
 {
@@ -78,14 +83,14 @@ static fplt_status make_defaults(fplt_engine *engine, fplt_error *error)
         status = fplt_participation_create(&all, engine->plan.agents, &engine->all, error);
         engine->participation = engine->all;
     }
-    if (!status && fplt_prox_dimension(engine->prox) != n)
+    if (!status && fplt__prox_dimension(engine->prox) != n)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "h has dimension %zu, but the costs have dimension %zu",
-                              fplt_prox_dimension(engine->prox), n);
-    if (!status && fplt_participation_agents(engine->participation) != engine->plan.agents)
+                              fplt__prox_dimension(engine->prox), n);
+    if (!status && fplt__participation_agents(engine->participation) != engine->plan.agents)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "the participation is of %u agents, but there are %u",
-                              fplt_participation_agents(engine->participation),
+                              fplt__participation_agents(engine->participation),
                               engine->plan.agents);
     return status;
 }
@@ -93,16 +98,16 @@ static fplt_status make_defaults(fplt_engine *engine, fplt_error *error)
 /* By turns of equal groups no two of which ever meet. */
 static int keeps_groups_apart(const fplt_engine *engine)
 {
-    return strcmp(fplt_participation_name(engine->participation), "round-robin") == 0 &&
-           !fplt_participation_is_full(engine->participation) &&
+    return strcmp(fplt__participation_name(engine->participation), "round-robin") == 0 &&
+           !fplt__participation_is_full(engine->participation) &&
            engine->plan.agents % fplt_expected_cohort(engine->participation) == 0;
 }
 
 static fplt_status allow(const fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
-    int partial = !fplt_participation_is_full(engine->participation);
-    int composite = !fplt_prox_is_zero(engine->prox);
+    int partial = !fplt__participation_is_full(engine->participation);
+    int composite = !fplt__prox_is_zero(engine->prox);
     uint32_t distinct = settings->each ? engine->plan.agents : 1;
     if (settings->algorithm->allows & FPLT_NEEDS_MIXING && keeps_groups_apart(engine))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
@@ -191,7 +196,7 @@ static fplt_status allocate(fplt_engine *engine, fplt_error *error)
         size_t size = fplt_plan_down(&engine->plan, e);
         down = size > down ? size : down;
     }
-    size_t measures = n + FPLT_MEASURES;
+    size_t measures = n + FPLT__MEASURES;
     size_t sums = shape.mirrored * n > measures ? shape.mirrored * n : measures;
     const char *what = "the engine";
     fplt_status status;
@@ -202,13 +207,13 @@ static fplt_status allocate(fplt_engine *engine, fplt_error *error)
         (status = fplt__alloc_into(&engine->point, n, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&engine->before, n, sizeof(double), what, error)) ||
         (status =
-             fplt__alloc_into(&engine->wide, 2 * n + FPLT_MEASURES, sizeof(double), what, error)))
+             fplt__alloc_into(&engine->wide, 2 * n + FPLT__MEASURES, sizeof(double), what, error)))
         return status;
     if (engine->plan.algorithm->allows & FPLT_SENDS_MEASURES &&
         ((status = fplt__alloc_into(&engine->found_at, n, sizeof(double), what, error)) ||
-         (status = fplt_sum_create_words(measures, FPLT_SUM_EXPONENT, &engine->found, error))))
+         (status = fplt__sum_create_words(measures, FPLT_SUM_EXPONENT, &engine->found, error))))
         return status;
-    return fplt_sum_create(sums, FPLT_SUM_EXPONENT, &engine->sum, error);
+    return fplt__sum_create(sums, FPLT_SUM_EXPONENT, &engine->sum, error);
 }
 
 /* The common model at the start, NULL for zero: where agents keep none of their own it is what is drawn. */
@@ -225,7 +230,7 @@ static const double *common_start(fplt_engine *engine)
             : sqrt(2 / engine->facts.curvature.lowest) * settings->training.noise_tau;
     fplt_stream stream = fplt_stream_make(engine->plan.seed, engine->plan.run, FPLT_FOR_START, 0,
                                           engine->plan.agents, 0);
-    fplt_stream_normals(&stream, deviation, engine->point, engine->plan.dimension);
+    fplt__stream_normals(&stream, deviation, engine->point, engine->plan.dimension);
     return engine->point;
 }
 
@@ -236,7 +241,7 @@ static fplt_status build(fplt_engine *engine, fplt_error *error)
     if ((status = make_defaults(engine, error)) || (status = allow(engine, error)) ||
         (status = resolve(engine, error)) || (status = allocate(engine, error)) ||
         (status = fplt__hub_create(&engine->plan, engine->prox, common_start(engine),
-                                   fplt_sum_create, &engine->hub, error)))
+                                   fplt__sum_create, &engine->hub, error)))
         return status;
     struct fplt__fleet_plan plan = {&engine->plan,        engine->objective,
                                     &engine->settings,    engine->curvatures,
@@ -289,7 +294,8 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
                                .agents = fplt_objective_agents(objective),
                                .dimension = fplt_objective_dimension(objective),
                                .seed = settings->seed,
-                               .run = settings->run};
+                               .run = settings->run,
+                               .unit = settings->unit};
     status = fplt__alloc_into(&engine->curvatures, engine->plan.agents, sizeof *engine->curvatures,
                               "the engine", error);
     if (!status && settings->each) {
@@ -328,8 +334,8 @@ void fplt_engine_destroy(fplt_engine *engine)
     fplt__free(engine->point);
     fplt__free(engine->before);
     fplt__free(engine->wide);
-    fplt_sum_destroy(engine->sum);
-    fplt_sum_destroy(engine->found);
+    fplt__sum_destroy(engine->sum);
+    fplt__sum_destroy(engine->found);
     fplt__free(engine->found_at);
     fplt__free(engine);
 }

@@ -31,7 +31,7 @@
 
 #include "fedplt/engine.h"
 #include "fedplt/hub_node.h"
-#include "fedplt/sum.h"
+#include "base/sum.h"
 #include "objective/objective.h"
 
 typedef struct fplt__fleet fplt__fleet;
@@ -45,19 +45,19 @@ typedef enum fplt__direction { FPLT__OUT, FPLT__IN } fplt__direction;
 
 struct fplt__fleet_verbs {
     /* Initial vectors; adds the mirrored ones to `totals`. */
-    fplt_status (*begin)(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error);
+    fplt_status (*begin)(fplt__fleet *fleet, fplt__sum *totals, fplt_error *error);
     /* One exchange with the active agents: adds what they send to `sum`, and the gradients they
      * evaluated to `gradients`. In an agent's last step its staged state takes effect. */
     fplt_status (*train)(fplt__fleet *fleet, const fplt_round *round, unsigned exchange,
-                         const uint32_t *active, const double *down, fplt_sum *sum,
+                         const uint32_t *active, const double *down, fplt__sum *sum,
                          double *gradients, fplt_error *error);
     fplt_status (*finish)(fplt__fleet *fleet, const fplt_round *round, const uint32_t *active,
                           const double *down, fplt_error *error);
     /* Over all agents at x: dimension gradient sums, then value, hits, records, and how many agents
      * can tell hits. */
-    fplt_status (*evaluate)(fplt__fleet *fleet, const double *x, fplt_sum *sum, fplt_error *error);
+    fplt_status (*evaluate)(fplt__fleet *fleet, const double *x, fplt__sum *sum, fplt_error *error);
     /* Sum of the first `count` kept vectors beginning with number `vector`. */
-    fplt_status (*total)(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum,
+    fplt_status (*total)(fplt__fleet *fleet, unsigned vector, unsigned count, fplt__sum *sum,
                          fplt_error *error);
     /* The agents' state in pieces, in the order of the agents. */
     fplt_status (*carry)(fplt__fleet *fleet, fplt__direction direction, fplt__fleet_piece piece,

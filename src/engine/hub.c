@@ -1,13 +1,17 @@
 /* The coordinator: algorithm state, the sum of an exchange, the running sums. */
 #include "engine/hub.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/sum.h"
+#include "engine/hub_node.h"
 #include "engine/member.h"
+#include "fedplt/encoding.h"
 
 size_t fplt__plain_up(const fplt_shape *shape, size_t dimension, unsigned exchange)
 {
@@ -21,7 +25,7 @@ size_t fplt__mirrored_up(const fplt_shape *shape, size_t dimension, unsigned exc
     return exchange + 1 == shape->exchanges ? shape->mirrored * dimension : 0;
 }
 
-static void begin(fplt_hub *hub, const double *start)
+static void begin_hub(fplt_hub *hub, const double *start)
 {
     memset(hub->view.vector, 0, hub->shape.vectors * hub->plan.dimension * sizeof(double));
     memset(hub->view.number, 0, hub->shape.numbers * sizeof(double));
@@ -35,7 +39,8 @@ fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const
     *out = NULL;
     fplt_hub *hub;
     fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error);
-    if (status || (status = fplt__alloc_into(&hub, 1, sizeof *hub, "a coordinator", error)))
+    if (status || (status = fplt__plan_check_unit(plan, error)) ||
+        (status = fplt__alloc_into(&hub, 1, sizeof *hub, "a coordinator", error)))
         return status;
     size_t n = plan->dimension;
     hub->plan = *plan;
@@ -55,6 +60,8 @@ fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const
                                    error)) ||
         (status = fplt__alloc_into(&hub->view.number, hub->shape.numbers, sizeof(double), what,
                                    error)) ||
+        (status = fplt__alloc_into(&hub->view.scratch, hub->shape.scratch * n, sizeof(double), what,
+                                   error)) ||
         (status = fplt__alloc_into(&hub->numbers, most, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&hub->total, mirrored, sizeof(double), what, error)) ||
         (status = make(most, FPLT_SUM_EXPONENT, &hub->up, error)) ||
@@ -64,9 +71,9 @@ fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const
         return status;
     }
     hub->view.total = hub->total;
-    FPLT__ASSERT(fplt_sum_length(hub->up) == most && fplt_sum_length(hub->totals) == mirrored);
+    FPLT__ASSERT(fplt__sum_length(hub->up) == most && fplt__sum_length(hub->totals) == mirrored);
     FPLT__ASSERT(hub->shape.mirrored <= hub->shape.kept);
-    begin(hub, start ? start : zero);
+    begin_hub(hub, start ? start : zero);
     fplt__free(zero);
     *out = hub;
     return FPLT_OK;
@@ -75,7 +82,7 @@ fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const
 fplt_status fplt_hub_create(const fplt_plan *plan, const fplt_prox *prox, const double *start,
                             fplt_hub **hub, fplt_error *error)
 {
-    return fplt__hub_create(plan, prox, start, fplt_sum_create_words, hub, error);
+    return fplt__hub_create(plan, prox, start, fplt__sum_create_words, hub, error);
 }
 
 void fplt_hub_destroy(fplt_hub *hub)
@@ -85,22 +92,23 @@ void fplt_hub_destroy(fplt_hub *hub)
     fplt_prox_destroy(hub->no_prox);
     fplt__free(hub->view.vector);
     fplt__free(hub->view.number);
+    fplt__free(hub->view.scratch);
     fplt__free(hub->numbers);
     fplt__free(hub->total);
-    fplt_sum_destroy(hub->up);
-    fplt_sum_destroy(hub->totals);
+    fplt__sum_destroy(hub->up);
+    fplt__sum_destroy(hub->totals);
     fplt__free(hub);
 }
 
 void fplt__hub_refresh(fplt_hub *hub)
 {
-    FPLT__ASSERT(fplt_sum_length(hub->totals) == hub->shape.mirrored * hub->plan.dimension);
-    fplt_sum_read(hub->totals, 0, hub->total, fplt_sum_length(hub->totals));
+    FPLT__ASSERT(fplt__sum_length(hub->totals) == hub->shape.mirrored * hub->plan.dimension);
+    fplt__sum_read(hub->totals, 0, hub->total, fplt__sum_length(hub->totals));
 }
 
 fplt_status fplt_hub_enrol(fplt_hub *hub, const uint64_t *words)
 {
-    fplt_status status = fplt_sum_add_words(hub->totals, 0, words, fplt_sum_length(hub->totals));
+    fplt_status status = fplt__sum_add_words(hub->totals, 0, words, fplt__sum_length(hub->totals));
     fplt__hub_refresh(hub);
     return status;
 }
@@ -108,24 +116,24 @@ fplt_status fplt_hub_enrol(fplt_hub *hub, const uint64_t *words)
 /* What an agent that begins at `start` mirrors, added for all. */
 static fplt_status add_begun(fplt_hub *hub, double *staged, uint64_t *words, const double *start)
 {
-    size_t count = fplt_sum_length(hub->totals);
+    size_t count = fplt__sum_length(hub->totals);
     fplt_agent agent = {
         .dimension = hub->plan.dimension, .parameter = hub->plan.parameter, .staged = staged};
-    fplt_sum *one;
+    fplt__sum *one;
     FPLT__ASSERT(count <= hub->shape.kept * hub->plan.dimension);
     fplt__member_begin(&hub->plan, &hub->shape, &agent, start, start);
-    fplt_status status = fplt_sum_create(count, FPLT_SUM_EXPONENT, &one, NULL);
+    fplt_status status = fplt__sum_create(count, FPLT_SUM_EXPONENT, &one, NULL);
     if (!status)
-        status = fplt_sum_add(one, 0, staged, count);
+        status = fplt__sum_add(one, 0, staged, count);
     if (!status)
-        fplt_sum_export(one, 0, words, count);
+        fplt__sum_export(one, 0, words, count);
     for (uint32_t i = 0; i < hub->plan.agents && !status; i++)
-        status = fplt_sum_add_words(hub->totals, 0, words, count);
-    fplt_sum_destroy(one);
+        status = fplt__sum_add_words(hub->totals, 0, words, count);
+    fplt__sum_destroy(one);
     return status;
 }
 
-fplt_status fplt_hub_enrol_all(fplt_hub *hub, const double *start, fplt_error *error)
+fplt_status fplt__hub_enrol_all(fplt_hub *hub, const double *start, fplt_error *error)
 {
     size_t n = hub->plan.dimension;
     double *room;
@@ -148,19 +156,19 @@ fplt_status fplt_hub_enrol_all(fplt_hub *hub, const double *start, fplt_error *e
     return status;
 }
 
-void fplt_hub_restart(fplt_hub *hub, const double *start)
+void fplt__hub_restart(fplt_hub *hub, const double *start)
 {
     fplt_hub_abandon(hub);
-    fplt_sum_clear(hub->totals);
+    fplt__sum_clear(hub->totals);
     fplt__hub_refresh(hub);
     if (start)
-        begin(hub, start);
+        begin_hub(hub, start);
 }
 
 void fplt_hub_plan(const fplt_hub *hub, uint64_t number, uint32_t active, fplt_round *round)
 {
     FPLT__ASSERT(active <= hub->plan.agents);
-    fplt_round_make(&hub->plan, number, active, 0, NULL, round);
+    fplt__round_make(&hub->plan, number, active, 0, NULL, round);
     if (hub->plan.algorithm->plan)
         hub->plan.algorithm->plan(&hub->view, round);
     FPLT__ASSERT(round->number == number && round->active == active);
@@ -175,15 +183,16 @@ fplt_status fplt_hub_broadcast(const fplt_hub *hub, const fplt_round *round, uns
 
 fplt_status fplt_hub_receive(fplt_hub *hub, unsigned exchange, const uint64_t *words)
 {
-    FPLT__ASSERT(fplt_plan_up(&hub->plan, exchange) <= fplt_sum_length(hub->up));
-    return fplt_sum_add_words(hub->up, 0, words, fplt_plan_up(&hub->plan, exchange));
+    FPLT__ASSERT(fplt__plan_up(&hub->plan, exchange) <= fplt__sum_length(hub->up));
+    return fplt__sum_add_words(hub->up, 0, words, fplt__plan_up(&hub->plan, exchange));
 }
 
-fplt_status fplt_hub_receive_packed(fplt_hub *hub, unsigned exchange, const void *bytes,
-                                    size_t size, fplt_error *error)
+fplt_status fplt__hub_receive_packed(fplt_hub *hub, unsigned exchange, const void *bytes,
+                                     size_t size, fplt_error *error)
 {
-    FPLT__ASSERT(fplt_plan_up(&hub->plan, exchange) <= fplt_sum_length(hub->up));
-    return fplt_sum_add_packed(hub->up, 0, bytes, size, fplt_plan_up(&hub->plan, exchange), error);
+    FPLT__ASSERT(fplt__plan_up(&hub->plan, exchange) <= fplt__sum_length(hub->up));
+    return fplt__sum_add_packed(hub->up, 0, bytes, size, fplt__plan_up(&hub->plan, exchange),
+                                error);
 }
 
 fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exchange)
@@ -192,16 +201,20 @@ fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exc
     size_t plain = fplt__plain_up(&hub->shape, n, exchange);
     size_t mirrored = fplt__mirrored_up(&hub->shape, n, exchange);
     FPLT__ASSERT(round->active <= hub->plan.agents);
-    FPLT__ASSERT(plain + mirrored == fplt_plan_up(&hub->plan, exchange));
-    FPLT__ASSERT(plain + mirrored <= fplt_sum_length(hub->up));
-    FPLT__ASSERT(mirrored == 0 || mirrored == fplt_sum_length(hub->totals));
-    fplt_status status = fplt_sum_add_part(hub->totals, 0, hub->up, plain, mirrored);
+    FPLT__ASSERT(plain + mirrored == fplt__plan_up(&hub->plan, exchange));
+    FPLT__ASSERT(plain + mirrored <= fplt__sum_length(hub->up));
+    FPLT__ASSERT(mirrored == 0 || mirrored == fplt__sum_length(hub->totals));
+    fplt_status status = fplt__sum_add_part(hub->totals, 0, hub->up, plain, mirrored);
     if (status)
         return status;
     if (mirrored)
         fplt__hub_refresh(hub);
-    fplt_sum_read(hub->up, 0, hub->numbers, plain);
-    fplt_sum_clear(hub->up);
+    fplt__sum_read(hub->up, 0, hub->numbers, plain);
+    fplt__sum_clear(hub->up);
+    /* words that count units were read as multiples of 2^-64 */
+    if (hub->plan.unit > 0)
+        for (size_t i = 0; i < plain; i++)
+            hub->numbers[i] *= ldexp(hub->plan.unit, -FPLT_SUM_EXPONENT);
     if (round->active && hub->plan.algorithm->absorb)
         hub->plan.algorithm->absorb(&hub->view, round, exchange, hub->numbers);
     return FPLT_OK;
@@ -209,7 +222,7 @@ fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exc
 
 void fplt_hub_abandon(fplt_hub *hub)
 {
-    fplt_sum_clear(hub->up);
+    fplt__sum_clear(hub->up);
 }
 
 fplt_status fplt_hub_model(const fplt_hub *hub, double *x)
@@ -217,9 +230,9 @@ fplt_status fplt_hub_model(const fplt_hub *hub, double *x)
     return hub->plan.algorithm->model(&hub->view, x);
 }
 
-void fplt_hub_totals(const fplt_hub *hub, uint64_t *words)
+void fplt__hub_totals(const fplt_hub *hub, uint64_t *words)
 {
-    fplt_sum_export(hub->totals, 0, words, fplt_sum_length(hub->totals));
+    fplt__sum_export(hub->totals, 0, words, fplt__sum_length(hub->totals));
 }
 
 /* version, u32 vectors, numbers, mirrored, u64 dimension, vectors, numbers, running sums */
@@ -245,7 +258,7 @@ size_t fplt_hub_encode(const fplt_hub *hub, void *bytes, size_t room)
     to += 8 * shape->numbers;
     for (size_t i = 0; i < shape->mirrored * n; i++) {
         uint64_t words[2];
-        fplt_sum_export(hub->totals, i, words, 1);
+        fplt__sum_export(hub->totals, i, words, 1);
         fplt__put64(to + 16 * i, words[0]);
         fplt__put64(to + 16 * i + 8, words[1]);
     }
@@ -265,7 +278,7 @@ fplt_status fplt_hub_decode(fplt_hub *hub, const void *bytes, size_t size, fplt_
                               "a coordinator's state of %zu bytes is not one of %s with dimension "
                               "%zu",
                               size, hub->plan.algorithm->name, n);
-    fplt_hub_restart(hub, NULL);
+    fplt__hub_restart(hub, NULL);
     from += HUB_HEAD;
     fplt__get_reals(from, hub->view.vector, vectors);
     from += 8 * vectors;
@@ -275,7 +288,7 @@ fplt_status fplt_hub_decode(fplt_hub *hub, const void *bytes, size_t size, fplt_
     fplt_status status = FPLT_OK;
     for (size_t i = 0; i < shape->mirrored * n && !status; i++) {
         uint64_t words[2] = {fplt__get64(from + 16 * i), fplt__get64(from + 16 * i + 8)};
-        status = fplt_sum_add_words(hub->totals, i, words, 1);
+        status = fplt__sum_add_words(hub->totals, i, words, 1);
     }
     fplt__hub_refresh(hub);
     return status ? fplt_error_set(error, FPLT_BAD_DATA,

@@ -4,7 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithm/local_step.h"
+#include "base/sum.h"
 #include "engine/hub.h"
+#include "engine/hub_node.h"
 #include "objective/objective.h"
 
 double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
@@ -18,25 +21,41 @@ double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
                         .epochs = training->epochs,
                         .dimension = plan->dimension};
     double automatic =
-        fplt_algorithm_step(plan->algorithm, training->solver, &facts, plan->parameter).automatic;
+        fplt__algorithm_step(plan->algorithm, training->solver, &facts, plan->parameter).automatic;
     return training->step > 0 && !isnan(automatic) ? training->step : automatic;
+}
+
+/* Replaces numbers by how many units they are, times 2^-64: that count is then what the sum holds as words.
+ * A multiple of the unit below 2^51 keeps its count whatever the division rounds. */
+static fplt_status count_units(double unit, double *up, size_t count)
+{
+    int within = 1;
+    for (size_t i = 0; i < count; i++) {
+        double units = rint(up[i] / unit);
+        within &= fabs(units) <= 0x1p53;
+        up[i] = ldexp(units, FPLT_SUM_EXPONENT);
+    }
+    return within ? FPLT_OK : FPLT_DIVERGED;
 }
 
 /* Adds what the agent sends. */
 static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const fplt_agent *agent,
-                           unsigned exchange, const double *up, fplt_sum *sum, fplt_error *error)
+                           unsigned exchange, double *up, fplt__sum *sum, fplt_error *error)
 {
     size_t n = plan->dimension, plain = fplt__plain_up(shape, n, exchange);
     fplt_status status = FPLT_OK;
     if (plain) {
-        status = fplt_sum_add(sum, 0, up, plain);
+        if (plan->unit > 0)
+            status = count_units(plan->unit, up, plain);
+        if (!status)
+            status = fplt__sum_add(sum, 0, up, plain);
         if (status)
             fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
                            agent->member_index);
     }
     size_t mirrored = fplt__mirrored_up(shape, n, exchange);
     if (!status && mirrored) {
-        status = fplt_sum_add_change(sum, plain, agent->staged, agent->kept, mirrored);
+        status = fplt__sum_add_change(sum, plain, agent->staged, agent->kept, mirrored);
         if (status)
             fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
                            agent->member_index);
@@ -44,7 +63,7 @@ static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const
     return status;
 }
 
-/* A solver of one's own may fail without a sentence. */
+/* A custom solver may fail without a sentence. */
 static fplt_status failed_training(const fplt_agent *agent, fplt_status status, fplt_error *error)
 {
     if (error && (!*error->text || error->status != status))
@@ -54,7 +73,7 @@ static fplt_status failed_training(const fplt_agent *agent, fplt_status status, 
 
 fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
                                   const fplt_round *round, unsigned exchange, const double *down,
-                                  double *up, fplt_sum *sum, fplt_error *error)
+                                  double *up, fplt__sum *sum, fplt_error *error)
 {
     if (error)
         *error->text = 0;
@@ -65,8 +84,8 @@ fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape
 
 fplt_status fplt__members_exchange(const fplt_plan *plan, const fplt_shape *shape,
                                    const fplt__members *members, fplt_round *round,
-                                   unsigned exchange, const double *down, double *up, fplt_sum *sum,
-                                   uint32_t *done, fplt_error *error)
+                                   unsigned exchange, const double *down, double *up,
+                                   fplt__sum *sum, uint32_t *done, fplt_error *error)
 {
     fplt_local *local[FPLT__MEMBERS];
     double *w[FPLT__MEMBERS];
@@ -116,7 +135,7 @@ fplt_status fplt__member_measure(const fplt_objective *objective, uint32_t cost,
 int fplt__members_measure(const fplt_objective *objective, uint32_t first, const double *x,
                           double *out, double *scratch)
 {
-    size_t n = fplt_objective_dimension(objective), each = n + FPLT_MEASURES;
+    size_t n = fplt_objective_dimension(objective), each = n + FPLT__MEASURES;
     _Static_assert((int)FPLT__MEMBERS == (int)FPLT_BATCHED, "as many go side by side");
     if (!fplt__objective_measures(objective, first, x, out, each, scratch))
         return 0;

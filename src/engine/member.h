@@ -2,8 +2,9 @@
 #ifndef FPLT_ENGINE_MEMBER_H
 #define FPLT_ENGINE_MEMBER_H
 
+#include "fedplt/algorithm.h"
 #include "fedplt/hub_node.h"
-#include "fedplt/sum.h"
+#include "base/sum.h"
 
 /* The step size of an agent: common to all, given, or automatic for its curvature; NaN where its
  * solver takes none. */
@@ -14,7 +15,7 @@ double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
  * changes of the mirrored vectors behind them. `up` has room for the plain numbers. */
 fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
                                   const fplt_round *round, unsigned exchange, const double *down,
-                                  double *up, fplt_sum *sum, fplt_error *error);
+                                  double *up, fplt__sum *sum, fplt_error *error);
 
 /* The same of several agents, who have one scratch, where the algorithm has `local` in two halves and the
  * solver trains several: in the order of the agents. `done`: how many of the first went well. */
@@ -26,10 +27,10 @@ typedef struct fplt__members {
 enum { FPLT__MEMBERS = 4 };
 fplt_status fplt__members_exchange(const fplt_plan *plan, const fplt_shape *shape,
                                    const fplt__members *members, fplt_round *round,
-                                   unsigned exchange, const double *down, double *up, fplt_sum *sum,
-                                   uint32_t *done, fplt_error *error);
+                                   unsigned exchange, const double *down, double *up,
+                                   fplt__sum *sum, uint32_t *done, fplt_error *error);
 
-/* At x: the gradient of its cost, then FPLT_MEASURES numbers. */
+/* At x: the gradient of its cost, then FPLT__MEASURES numbers. */
 fplt_status fplt__member_measure(const fplt_objective *objective, uint32_t cost, const double *x,
                                  double *out, double *scratch);
 

@@ -1,4 +1,5 @@
 /* One agent, driven by hand. */
+#include "fedplt/encoding.h"
 #include "fedplt/hub_node.h"
 
 #include <string.h>
@@ -8,11 +9,14 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/sum.h"
+#include "engine/hub_node.h"
 #include "objective/objective.h"
 #include "base/status.h"
 #include "engine/hub.h"
 #include "engine/member.h"
 #include "engine/node.h"
+#include "solver/solver.h"
 
 enum { HASH = 32, EXCHANGES = 2 };
 
@@ -22,7 +26,7 @@ struct fplt_node {
     fplt_node_settings settings; /* objective and noise borrowed */
     double step;
     double *kept, *staged, *held, *work, *up, *scratch, *state; /* owned */
-    fplt_sum *sum;
+    fplt__sum *sum;
     double gradients;
     uint64_t computed; /* rounds, against the cap */
     int has_latest;
@@ -39,7 +43,7 @@ static fplt_status allocate(fplt_node *node, fplt_error *error)
 {
     size_t n = node->plan.dimension, most = fplt__plan_largest_up(&node->plan);
     size_t facts =
-        fplt__facts_count(n) > n + FPLT_MEASURES ? fplt__facts_count(n) : n + FPLT_MEASURES;
+        fplt__facts_count(n) > n + FPLT__MEASURES ? fplt__facts_count(n) : n + FPLT__MEASURES;
     size_t sums = most > facts ? most : facts;
     sums = sums > node->shape.mirrored * n ? sums : node->shape.mirrored * n;
     const fplt_objective *objective = node->settings.objective;
@@ -55,8 +59,8 @@ static fplt_status allocate(fplt_node *node, fplt_error *error)
         {&node->held, node->shape.held * n},
         {&node->work, node->shape.work * n},
         {&node->up, sums},
-        {&node->scratch, fplt_local_scratch(objective, training)},
-        {&node->state, fplt_solver_state(objective, training)},
+        {&node->scratch, fplt__local_scratch(objective, training)},
+        {&node->state, fplt__solver_state(objective, training)},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         fplt_status status =
@@ -71,7 +75,7 @@ static fplt_status allocate(fplt_node *node, fplt_error *error)
         if (status)
             return status;
     }
-    return fplt_sum_create(sums, FPLT_SUM_EXPONENT, &node->sum, error);
+    return fplt__sum_create(sums, FPLT_SUM_EXPONENT, &node->sum, error);
 }
 
 /* The agent as the algorithm sees it; `local` must outlive it. */
@@ -91,7 +95,7 @@ static fplt_agent view_of(fplt_node *node, fplt_local *local, uint64_t round)
         .member_index = settings->member_index,
         .noise = settings->noise,
         .scratch = node->scratch,
-        .state = fplt_solver_state(settings->objective, &settings->training) ? node->state : NULL,
+        .state = fplt__solver_state(settings->objective, &settings->training) ? node->state : NULL,
     };
     return (fplt_agent){
         .member_index = settings->member_index,
@@ -105,8 +109,8 @@ static fplt_agent view_of(fplt_node *node, fplt_local *local, uint64_t round)
     };
 }
 
-static fplt_status begin(fplt_node *node, const double *start, const double *second,
-                         fplt_error *error)
+static fplt_status begin_node(fplt_node *node, const double *start, const double *second,
+                              fplt_error *error)
 {
     size_t n = node->plan.dimension;
     double *zero;
@@ -122,10 +126,10 @@ static fplt_status begin(fplt_node *node, const double *start, const double *sec
     return FPLT_OK;
 }
 
-fplt_status fplt_node_restart(fplt_node *node, const double *start, fplt_error *error)
+fplt_status fplt__node_restart(fplt_node *node, const double *start, fplt_error *error)
 {
     fplt_node_drop(node);
-    return begin(node, start, start, error);
+    return begin_node(node, start, start, error);
 }
 
 static fplt_status check_settings(const fplt_plan *plan, const fplt_node_settings *settings,
@@ -149,8 +153,9 @@ static fplt_status check_settings(const fplt_plan *plan, const fplt_node_setting
             "agent %u: its rows are to count as those of all %u agents do, but its "
             "cost knows the rows of %u: give all_agents and all_weight",
             settings->member_index, plan->agents, weighed);
-    fplt_status status = fplt_training_check(&settings->training, settings->objective, error);
-    if (status || (status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error)))
+    fplt_status status = fplt__training_check(&settings->training, settings->objective, error);
+    if (status || (status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error)) ||
+        (status = fplt__plan_check_unit(plan, error)))
         return status;
     if (settings->noise && (status = FPLT__CHECK_TABLE(fplt_noise_source, settings->noise, error)))
         return status;
@@ -176,7 +181,7 @@ fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *se
     node->step = fplt__member_step(plan, &settings->training, &settings->curvature,
                                    settings->cohort ? settings->cohort : plan->agents);
     if ((status = allocate(node, error)) ||
-        (status = begin(node, settings->start, settings->second, error))) {
+        (status = begin_node(node, settings->start, settings->second, error))) {
         fplt_node_destroy(node);
         return status;
     }
@@ -198,17 +203,17 @@ void fplt_node_destroy(fplt_node *node)
     fplt__free(node->state);
     for (unsigned e = 0; e < EXCHANGES; e++)
         fplt__free(node->answer[e].words);
-    fplt_sum_destroy(node->sum);
+    fplt__sum_destroy(node->sum);
     fplt__free(node);
 }
 
 fplt_status fplt_node_enrol(fplt_node *node, uint64_t *words)
 {
     size_t count = node->shape.mirrored * node->plan.dimension;
-    FPLT__ASSERT(count <= fplt_sum_length(node->sum));
-    fplt_sum_clear(node->sum);
-    fplt_status status = count ? fplt_sum_add(node->sum, 0, node->kept, count) : FPLT_OK;
-    fplt_sum_export(node->sum, 0, words, count);
+    FPLT__ASSERT(count <= fplt__sum_length(node->sum));
+    fplt__sum_clear(node->sum);
+    fplt_status status = count ? fplt__sum_add(node->sum, 0, node->kept, count) : FPLT_OK;
+    fplt__sum_export(node->sum, 0, words, count);
     return status;
 }
 
@@ -299,15 +304,15 @@ fplt_status fplt_node_train(fplt_node *node, const fplt_round *round, unsigned e
         return repeat(node, exchange, question, words, error);
     fplt_local local;
     fplt_agent agent = view_of(node, &local, round->number);
-    FPLT__ASSERT(fplt_plan_up(&node->plan, exchange) <= fplt_sum_length(node->sum));
-    fplt_sum_clear(node->sum);
+    FPLT__ASSERT(fplt__plan_up(&node->plan, exchange) <= fplt__sum_length(node->sum));
+    fplt__sum_clear(node->sum);
     status = fplt__member_exchange(&node->plan, &node->shape, &agent, round, exchange, down,
                                    node->up, node->sum, error);
     FPLT__ASSERT(local.gradients >= 0);
     node->gradients += local.gradients;
     if (status)
         return status;
-    fplt_sum_export(node->sum, 0, words, fplt_plan_up(&node->plan, exchange));
+    fplt__sum_export(node->sum, 0, words, fplt__plan_up(&node->plan, exchange));
     remember(node, round, exchange, question, words);
     return FPLT_OK;
 }
@@ -333,12 +338,12 @@ void fplt_node_accept(fplt_node *node)
     memcpy(node->kept, node->staged, node->shape.kept * node->plan.dimension * sizeof(double));
 }
 
-const double *fplt_node_kept(const fplt_node *node)
+const double *fplt__node_kept(const fplt_node *node)
 {
     return node->kept;
 }
 
-double fplt_node_gradients(const fplt_node *node)
+double fplt__node_gradients(const fplt_node *node)
 {
     return node->gradients;
 }
@@ -347,17 +352,17 @@ double fplt_node_gradients(const fplt_node *node)
 static fplt_status as_words(fplt_node *node, const double *numbers, size_t count, uint64_t *words,
                             const char *what, fplt_error *error)
 {
-    FPLT__ASSERT(count <= fplt_sum_length(node->sum));
-    fplt_sum_clear(node->sum);
-    fplt_status status = fplt_sum_add(node->sum, 0, numbers, count);
+    FPLT__ASSERT(count <= fplt__sum_length(node->sum));
+    fplt__sum_clear(node->sum);
+    fplt_status status = fplt__sum_add(node->sum, 0, numbers, count);
     if (status)
         return fplt_error_set(error, status, "agent %u: %s is not finite or too large",
                               node->settings.member_index, what);
-    fplt_sum_export(node->sum, 0, words, count);
+    fplt__sum_export(node->sum, 0, words, count);
     return FPLT_OK;
 }
 
-fplt_status fplt_node_measure(fplt_node *node, const double *x, uint64_t *words, fplt_error *error)
+fplt_status fplt__node_measure(fplt_node *node, const double *x, uint64_t *words, fplt_error *error)
 {
     size_t n = node->plan.dimension;
     fplt_status status = fplt__member_measure(node->settings.objective, node->settings.cost, x,
@@ -365,7 +370,7 @@ fplt_status fplt_node_measure(fplt_node *node, const double *x, uint64_t *words,
     if (status)
         return fplt_error_set(error, status, "the cost of agent %u failed",
                               node->settings.member_index);
-    return as_words(node, node->up, n + FPLT_MEASURES, words, "its cost or gradient", error);
+    return as_words(node, node->up, n + FPLT__MEASURES, words, "its cost or gradient", error);
 }
 
 fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *error)
@@ -379,17 +384,17 @@ fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *
                     error);
 }
 
-size_t fplt_plan_information(const fplt_plan *plan)
+size_t fplt__plan_information(const fplt_plan *plan)
 {
     return 2 * plan->dimension * plan->dimension + fplt__facts_count(plan->dimension);
 }
 
-fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *words,
-                                  fplt_error *error)
+fplt_status fplt__node_information(fplt_node *node, const double *x, uint64_t *words,
+                                   fplt_error *error)
 {
     size_t n = node->plan.dimension;
     double *matrix;
-    fplt_status status = fplt__alloc_into(&matrix, fplt_plan_information(&node->plan),
+    fplt_status status = fplt__alloc_into(&matrix, fplt__plan_information(&node->plan),
                                           sizeof *matrix, "the information", error);
     if (status)
         return status;

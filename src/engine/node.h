@@ -14,7 +14,7 @@ typedef struct fplt__node_parts {
 } fplt__node_parts;
 
 fplt__node_parts fplt__node_get(const fplt_node *node);
-/* The words of answers given before are not known afterwards: whoever stored them must give them. */
+/* The words of answers given before are not known afterwards: the caller that stored them must give them. */
 void fplt__node_set(fplt_node *node, const fplt__node_parts *parts);
 
 /* What it would mirror if it began at `start`, as words; its state stays as it is, but for what is

@@ -32,7 +32,7 @@ enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1, BACK = 32 };
 /* Seconds. Credit is bounded, so that a neighbour who comes later is noticed soon. One loss may be an accident:
  * it is followed by `first_alone` at most. Who loses again soon after it was alone is alone longer. */
 struct account {
-    double credit, alone_until, patience, longest;
+    double credit, alone_until, backoff, longest;
     double core,
         begun; /* core: the share of one that the owner has; begun: its processor time, or -1 */
     unsigned asked;
@@ -41,7 +41,7 @@ struct account {
 static const double most_credit = 2e-3, most_debt = 1e-3, times_alone = 50, first_alone = 0.05,
                     longest_alone = 1, soon = 0.1;
 
-/* The owner's processor time is asked for now and then, for to ask takes as long as a small part; every time once it
+/* The owner's processor time is asked for now and then, because the system call takes as long as a small part; every time once it
  * was seen to have lost its core. */
 enum { ASK_EVERY = 16 };
 static const double whole_core = 0.95;
@@ -93,7 +93,7 @@ static uint32_t job_of(unsigned long long state)
 
 /* ---- jobs and offers ---- */
 
-/* Zero where it is closed; `seen` is then its state all the same. */
+/* 0 if it is closed; `seen` is its state in both cases. */
 static int join(atomic_ullong *state, unsigned long long *seen)
 {
     *seen = atomic_load(state);
@@ -134,7 +134,7 @@ static void wake(fplt__pool *pool)
 }
 
 /* The next parts of an offer: many at first, in the end single ones, so that all are done at the same
- * time. Half of the threads come from the front and half from the back, whoever makes the offer: what a thread
+ * time. Half of the threads come from the front and half from the back, whichever thread makes the offer: what a thread
  * did the last time is in its cache. How many; zero when none is left. */
 static size_t take_parts(const fplt__pool *pool, struct offer *offer, unsigned number,
                          size_t *first, int *last)
@@ -236,10 +236,10 @@ static void book(struct account *account, double gained, double now)
     if (account->credit >= -most_debt)
         return;
     int again = account->alone_until > 0 && now - account->alone_until < soon;
-    account->patience = again ? 2 * account->patience : times_alone;
+    account->backoff = again ? 2 * account->backoff : times_alone;
     account->longest = again ? fmin(2 * account->longest, longest_alone) : first_alone;
-    account->alone_until = now + fmin(-account->patience * account->credit, account->longest);
-    FPLT__ASSERT(account->patience >= times_alone && account->longest <= longest_alone);
+    account->alone_until = now + fmin(-account->backoff * account->credit, account->longest);
+    FPLT__ASSERT(account->backoff >= times_alone && account->longest <= longest_alone);
     FPLT__ASSERT(account->alone_until > now);
     account->credit = 0;
     account->core = 0; /* what was known was of then */

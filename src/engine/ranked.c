@@ -4,8 +4,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sum.h"
 #include "engine/fleet.h"
+#include "engine/hub_node.h"
 #include "engine/ranks.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/participation.h"
 
 enum kind { END, TRAIN, FINISH, EVALUATE, TOTAL, WHO_FAILED, STATE_OUT, STATE_IN, INFORM };
 
@@ -30,7 +34,7 @@ struct ranked {
     uint64_t chosen;
     struct order *order; /* owned; `room` numbers behind it */
     size_t room;
-    fplt_sum *sum;      /* owned: what the own agents add up to */
+    fplt__sum *sum;     /* owned: what the own agents add up to */
     uint64_t *words;    /* owned: sums, gradients, failures */
     double *piece;      /* owned */
     uint32_t at_once;   /* agents in a piece */
@@ -72,7 +76,7 @@ static void add_up(struct ranked *ranked, size_t count, double gradients, fplt_s
     if (status)
         memset(ranked->words, 0, 2 * count * sizeof *ranked->words);
     else
-        fplt_sum_export(ranked->sum, 0, ranked->words, count);
+        fplt__sum_export(ranked->sum, 0, ranked->words, count);
     behind[0] =
         (uint64_t)nearbyint(gradients * 0x1p20); /* multiples of 2^-20, as threads count them */
     behind[2] = status != FPLT_OK;
@@ -97,7 +101,7 @@ static fplt_status find_failure(struct ranked *ranked, fplt_error *error)
 }
 
 /* The leader's end of an order: into `sum`. */
-static fplt_status collect(struct ranked *ranked, fplt_sum *sum, size_t count, double *gradients,
+static fplt_status collect(struct ranked *ranked, fplt__sum *sum, size_t count, double *gradients,
                            fplt_error *error)
 {
     const uint64_t *behind = ranked->words + 2 * count;
@@ -105,7 +109,7 @@ static fplt_status collect(struct ranked *ranked, fplt_sum *sum, size_t count, d
         return find_failure(ranked, error);
     if (gradients)
         *gradients += (double)behind[0] * 0x1p-20;
-    fplt_status status = fplt_sum_add_words(sum, 0, ranked->words, count);
+    fplt_status status = fplt__sum_add_words(sum, 0, ranked->words, count);
     return status ? fplt_error_set(error, status, "the sum over all agents is out of range")
                   : FPLT_OK;
 }
@@ -116,24 +120,24 @@ static void do_train(struct ranked *ranked, const fplt_round *round, unsigned ex
                      const uint32_t *active, const double *down)
 {
     double gradients = 0;
-    fplt_sum_clear(ranked->sum);
+    fplt__sum_clear(ranked->sum);
     ranked->failure.status =
         ranked->inner->verbs->train(ranked->inner, round, exchange, active, down, ranked->sum,
                                     &gradients, &ranked->failure);
-    add_up(ranked, fplt_plan_up(&ranked->plan, exchange), gradients, ranked->failure.status);
+    add_up(ranked, fplt__plan_up(&ranked->plan, exchange), gradients, ranked->failure.status);
 }
 
 static void do_evaluate(struct ranked *ranked, const double *x)
 {
-    fplt_sum_clear(ranked->sum);
+    fplt__sum_clear(ranked->sum);
     ranked->failure.status =
         ranked->inner->verbs->evaluate(ranked->inner, x, ranked->sum, &ranked->failure);
-    add_up(ranked, ranked->plan.dimension + FPLT_MEASURES, 0, ranked->failure.status);
+    add_up(ranked, ranked->plan.dimension + FPLT__MEASURES, 0, ranked->failure.status);
 }
 
 static void do_total(struct ranked *ranked, unsigned vector, unsigned count)
 {
-    fplt_sum_clear(ranked->sum);
+    fplt__sum_clear(ranked->sum);
     ranked->failure.status =
         ranked->inner->verbs->total(ranked->inner, vector, count, ranked->sum, &ranked->failure);
     add_up(ranked, count * ranked->plan.dimension, 0, ranked->failure.status);
@@ -220,30 +224,30 @@ static void do_carry(struct ranked *ranked, fplt__direction direction)
 
 /* ---- The verbs, in the leader ---- */
 
-static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error)
+static fplt_status begin_agents(fplt__fleet *fleet, fplt__sum *totals, fplt_error *error)
 {
     struct ranked *ranked = ranked_of(fleet);
     size_t count = ranked->shape.mirrored * ranked->plan.dimension;
-    fplt_sum_clear(ranked->sum);
+    fplt__sum_clear(ranked->sum);
     fplt_status status = ranked->inner->verbs->begin(ranked->inner, ranked->sum, error);
     if ((status = fplt__ranks_first(ranked->ranks, status, error)))
         return status;
     add_up(ranked, count, 0, FPLT_OK);
     if (ranked->ranks->number)
         return FPLT_OK;
-    status = fplt_sum_add_words(totals, 0, ranked->words, count);
+    status = fplt__sum_add_words(totals, 0, ranked->words, count);
     return status ? fplt_error_set(error, status, "the initial vectors are out of range") : FPLT_OK;
 }
 
 static fplt_status train(fplt__fleet *fleet, const fplt_round *round, unsigned exchange,
-                         const uint32_t *active, const double *down, fplt_sum *sum,
+                         const uint32_t *active, const double *down, fplt__sum *sum,
                          double *gradients, fplt_error *error)
 {
     struct ranked *ranked = ranked_of(fleet);
     give_order(ranked, (struct order){.kind = TRAIN, .exchange = exchange, .round = *round}, down,
                fplt_plan_down(&ranked->plan, exchange));
     do_train(ranked, round, exchange, active, down);
-    return collect(ranked, sum, fplt_plan_up(&ranked->plan, exchange), gradients, error);
+    return collect(ranked, sum, fplt__plan_up(&ranked->plan, exchange), gradients, error);
 }
 
 /* Nothing comes back: this step cannot fail. */
@@ -256,15 +260,15 @@ static fplt_status finish(fplt__fleet *fleet, const fplt_round *round, const uin
     return ranked->inner->verbs->finish(ranked->inner, round, active, down, error);
 }
 
-static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt_sum *sum, fplt_error *error)
+static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt__sum *sum, fplt_error *error)
 {
     struct ranked *ranked = ranked_of(fleet);
     give_order(ranked, (struct order){.kind = EVALUATE}, x, ranked->plan.dimension);
     do_evaluate(ranked, x);
-    return collect(ranked, sum, ranked->plan.dimension + FPLT_MEASURES, NULL, error);
+    return collect(ranked, sum, ranked->plan.dimension + FPLT__MEASURES, NULL, error);
 }
 
-static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum,
+static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt__sum *sum,
                          fplt_error *error)
 {
     struct ranked *ranked = ranked_of(fleet);
@@ -396,7 +400,7 @@ static void destroy(fplt__fleet *fleet)
         give_order(ranked, (struct order){.kind = END}, NULL, 0);
     if (ranked->inner)
         ranked->inner->verbs->destroy(ranked->inner);
-    fplt_sum_destroy(ranked->sum);
+    fplt__sum_destroy(ranked->sum);
     fplt__free(ranked->active);
     fplt__free(ranked->order);
     fplt__free(ranked->words);
@@ -405,7 +409,7 @@ static void destroy(fplt__fleet *fleet)
 }
 
 static const struct fplt__fleet_verbs verbs = {
-    .begin = begin,
+    .begin = begin_agents,
     .train = train,
     .finish = finish,
     .evaluate = evaluate,
@@ -428,7 +432,7 @@ static fplt_status allocate(struct ranked *ranked, fplt_error *error)
         ranked->room = down > ranked->room ? down : ranked->room;
     }
     ranked->at_once = bytes < PIECE ? (uint32_t)(PIECE / (bytes ? bytes : PIECE)) : 1;
-    if ((status = fplt_sum_create(longest, FPLT_SUM_EXPONENT, &ranked->sum, error)) ||
+    if ((status = fplt__sum_create(longest, FPLT_SUM_EXPONENT, &ranked->sum, error)) ||
         (status = fplt__alloc_into(&ranked->words, 2 * (longest + 2), sizeof *ranked->words, what,
                                    error)) ||
         (ranked->ranks->number &&

@@ -2,20 +2,23 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithm/algorithm.h"
+#include "algorithm/local_step.h"
 #include "base/assert.h"
 #include "base/status.h"
 #include "engine/hub.h"
 #include "fedplt/hub_node.h"
+#include "participation/participation.h"
 
 uint32_t fplt_expected_cohort(const fplt_participation *participation)
 {
     double cohort = 0;
-    for (uint32_t i = 0; i < fplt_participation_agents(participation); i++) {
-        double rate = fplt_participation_rate(participation, i);
+    for (uint32_t i = 0; i < fplt__participation_agents(participation); i++) {
+        double rate = fplt__participation_rate(participation, i);
         FPLT__ASSERT(rate >= 0 && rate <= 1);
         cohort += rate;
     }
-    FPLT__ASSERT(lround(cohort) <= (long)fplt_participation_agents(participation));
+    FPLT__ASSERT(lround(cohort) <= (long)fplt__participation_agents(participation));
     return cohort < 1 ? 1 : (uint32_t)lround(cohort);
 }
 
@@ -26,6 +29,10 @@ fplt_status fplt__plan_check_algorithm(const fplt_algorithm *algorithm, fplt_err
     fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, algorithm, error);
     if (status)
         return status;
+    const char *lacking = fplt__algorithm_lacks(algorithm);
+    if (lacking)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "the algorithm %.60s has no %s",
+                              algorithm->name ? algorithm->name : "without a name", lacking);
     size_t parameters = fplt_algorithm_parameters(algorithm);
     if (parameters > FPLT_MAX_PARAMETERS || algorithm->shape.scalars > FPLT_MAX_SCALARS)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -34,6 +41,27 @@ fplt_status fplt__plan_check_algorithm(const fplt_algorithm *algorithm, fplt_err
                               algorithm->name, parameters, algorithm->shape.scalars,
                               FPLT_MAX_PARAMETERS, FPLT_MAX_SCALARS);
     return FPLT_OK;
+}
+
+fplt_status fplt__plan_check_unit(const fplt_plan *plan, fplt_error *error)
+{
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
+    unsigned scalars = 0;
+    if (plan->unit == 0)
+        return FPLT_OK;
+    if (!(plan->unit >= 0x1p-512 && plan->unit <= 0x1p64))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the unit of the numbers that agents send is %g, but it must be 0 or "
+                              "within 2^-512 .. 2^64",
+                              plan->unit);
+    for (unsigned e = 0; e < shape.exchanges; e++)
+        scalars += shape.exchange[e].up_scalars;
+    if (!shape.mirrored && !scalars)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "%s sends %s, which cannot be counted in a unit: use fedavg",
+                          plan->algorithm->name,
+                          shape.mirrored ? "changes of vectors" : "numbers beside its vectors");
 }
 
 static fplt_status check_training(const fplt_training *training, fplt_error *error)
@@ -76,7 +104,7 @@ static double common_step(const fplt_plan *plan, const fplt_training *training,
         return 0;
     return training->step > 0
                ? training->step
-               : fplt_algorithm_step(plan->algorithm, training->solver, facts, plan->parameter)
+               : fplt__algorithm_step(plan->algorithm, training->solver, facts, plan->parameter)
                      .automatic;
 }
 
@@ -89,7 +117,8 @@ fplt_status fplt_plan_resolve(const fplt_algorithm *algorithm, const double *par
                       .agents = facts->agents,
                       .dimension = facts->dimension,
                       .seed = plan->seed,
-                      .run = plan->run};
+                      .run = plan->run,
+                      .unit = plan->unit};
     fplt_status status;
     if ((status = fplt__plan_check_algorithm(algorithm, error)) ||
         (status = check_training(training, error)) || (status = check_facts(facts, error)))
@@ -104,7 +133,7 @@ fplt_status fplt_plan_resolve(const fplt_algorithm *algorithm, const double *par
         memcpy(made.parameter, parameter, fplt_algorithm_parameters(algorithm) * sizeof *parameter);
     else
         fplt_algorithm_defaults(algorithm, made.parameter);
-    if ((status = fplt_algorithm_resolve(algorithm, &all, made.parameter, error)))
+    if ((status = fplt__algorithm_resolve(algorithm, &all, made.parameter, error)))
         return status;
     made.step = common_step(&made, training, &all);
     FPLT__ASSERT(!(training->step > 0) || made.step == 0 || made.step == training->step);

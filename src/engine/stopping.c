@@ -1,5 +1,8 @@
 /* What a run is measured and stopped by. */
 #include "engine/stopping.h"
+#include "prox/prox_access.h"
+#include "solver/solver.h"
+#include "fedplt/algorithm.h"
 
 #include <float.h>
 #include <math.h>
@@ -23,7 +26,7 @@ double fplt__squared_norm(const double *x, size_t n)
 fplt_status fplt__criterion(const fplt_prox *prox, uint32_t agents, double highest, const double *x,
                             const double *gradient, size_t n, double *moved, double *value)
 {
-    if (fplt_prox_is_zero(prox)) {
+    if (fplt__prox_is_zero(prox)) {
         *value = fplt__squared_norm(gradient, n);
         return FPLT_OK;
     }
@@ -114,9 +117,9 @@ static void say_what_helps(const fplt__method_run *run, char *text, size_t size)
         const char *epochs = algorithm->inverse_rho ? "more epochs"
                              : run->epochs > 1      ? "fewer epochs"
                                                     : "";
-        const char *gamma = !fplt_solver_has_step(solver_of(run)) ? ""
-                            : run->step_given                     ? "gamma: auto"
-                                                                  : "a smaller gamma";
+        const char *gamma = !fplt__solver_has_step(solver_of(run)) ? ""
+                            : run->step_given                      ? "gamma: auto"
+                                                                   : "a smaller gamma";
         snprintf(text, size, "try %s%s%s%s", epochs, *epochs && *gamma ? ", or " : "", gamma,
                  *epochs || *gamma ? "" : "another solver");
     }

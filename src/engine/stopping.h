@@ -4,13 +4,14 @@
 
 #include "fedplt/engine.h"
 #include "fedplt/hub_node.h"
+#include "fedplt/settings_table.h"
 
 double fplt__squared_norm(const double *x, size_t n);
 
 /* ||x - prox_{t h}(x - t g)||^2/t^2 with t = 1/(N lmax); ||g||^2 where h = 0. `work` has room for n. */
 fplt_status fplt__criterion(const fplt_prox *prox, uint32_t agents, double highest, const double *x,
                             const double *gradient, size_t n, double *work, double *value);
-/* From sums over all agents at x: n gradients and FPLT_MEASURES numbers behind them. */
+/* From sums over all agents at x: n gradients and FPLT__MEASURES numbers behind them. */
 fplt_status fplt__measure_read(const fplt_prox *prox, uint32_t agents, double highest,
                                const double *x, const double *sums, size_t n, double *work,
                                fplt_measure *measure, fplt_error *error);

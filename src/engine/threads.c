@@ -6,7 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/random.h"
+#include "base/sum.h"
 #include "engine/hub.h"
+#include "engine/hub_node.h"
 #include "engine/member.h"
 #include "objective/objective.h"
 
@@ -121,7 +124,7 @@ static void prepare_sum(struct fplt__threads *threads, struct fplt__worker *work
     FPLT__ASSERT(threads->summing || !worker->sums);
     if (!threads->summing || worker->sums)
         return;
-    fplt_sum_clear(worker->sum);
+    fplt__sum_clear(worker->sum);
     worker->sums = 1;
 }
 
@@ -272,11 +275,11 @@ static void finish_task(void *context, unsigned number)
 static int add_measures(struct fplt__threads *threads, struct fplt__worker *worker, uint32_t agent,
                         uint32_t count)
 {
-    size_t each = threads->plan.dimension + FPLT_MEASURES;
+    size_t each = threads->plan.dimension + FPLT__MEASURES;
     FPLT__ASSERT(worker->sums); /* cleared for this job */
     for (uint32_t i = 0; i < count; i++) {
         fplt_error error;
-        fplt_status status = fplt_sum_add(worker->sum, 0, worker->up + i * each, each);
+        fplt_status status = fplt__sum_add(worker->sum, 0, worker->up + i * each, each);
         if (status) {
             fplt_error_set(&error, status,
                            "the cost of agent %u or its gradient is not finite or too large",
@@ -334,7 +337,7 @@ static void total_task(void *context, unsigned number)
         for (uint32_t i = first; i < last; i++) {
             uint32_t agent = threads->first + i;
             const double *vectors = kept_of(threads, agent) + threads->vector * n;
-            if (fplt_sum_add(worker->sum, 0, vectors, threads->count * n)) {
+            if (fplt__sum_add(worker->sum, 0, vectors, threads->count * n)) {
                 fplt_error error;
                 fplt_error_set(&error, FPLT_DIVERGED, "agent %u keeps a number out of range",
                                agent);
@@ -355,11 +358,11 @@ static void take_part(void *context, unsigned number)
 }
 
 /* Starts the job on all workers and adds up their sums. */
-static fplt_status run(struct fplt__threads *threads, void (*task)(void *, unsigned), fplt_sum *sum,
-                       size_t count, fplt_error *error)
+static fplt_status run_on_pool(struct fplt__threads *threads, void (*task)(void *, unsigned),
+                               fplt__sum *sum, size_t count, fplt_error *error)
 {
     FPLT__ASSERT(count <= threads->numbers);
-    FPLT__ASSERT(sum ? count <= fplt_sum_length(sum) : count == 0);
+    FPLT__ASSERT(sum ? count <= fplt__sum_length(sum) : count == 0);
     atomic_store(&threads->next, 0);
     atomic_store(&threads->failed, 0);
     unsigned workers = fplt__pool_threads(threads->pool);
@@ -376,7 +379,7 @@ static fplt_status run(struct fplt__threads *threads, void (*task)(void *, unsig
     for (unsigned i = 0; i < workers; i++) {
         if (!threads->workers[i].sums)
             continue;
-        fplt_status status = fplt_sum_add_part(sum, 0, threads->workers[i].sum, 0, count);
+        fplt_status status = fplt__sum_add_part(sum, 0, threads->workers[i].sum, 0, count);
         if (status)
             return fplt_error_set(error, status, "the sum over all agents is out of range");
     }
@@ -411,7 +414,7 @@ static void take_round(struct fplt__threads *threads, const fplt_round *round,
 }
 
 static fplt_status train(fplt__fleet *fleet, const fplt_round *round, unsigned exchange,
-                         const uint32_t *active, const double *down, fplt_sum *sum,
+                         const uint32_t *active, const double *down, fplt__sum *sum,
                          double *gradients, fplt_error *error)
 {
     struct fplt__threads *threads = threads_of(fleet);
@@ -422,7 +425,7 @@ static fplt_status train(fplt__fleet *fleet, const fplt_round *round, unsigned e
     for (unsigned i = 0; i < workers; i++)
         threads->workers[i].gradients = 0;
     fplt_status status =
-        run(threads, train_task, sum, fplt_plan_up(&threads->plan, exchange), error);
+        run_on_pool(threads, train_task, sum, fplt__plan_up(&threads->plan, exchange), error);
     for (unsigned i = 0; i < workers; i++)
         *gradients += threads->workers[i].gradients;
     return status;
@@ -434,24 +437,25 @@ static fplt_status finish(fplt__fleet *fleet, const fplt_round *round, const uin
     struct fplt__threads *threads = threads_of(fleet);
     FPLT__ASSERT(threads->shape.finish_down > 0 && threads->plan.algorithm->finish);
     take_round(threads, round, active, down);
-    return run(threads, finish_task, NULL, 0, error);
+    return run_on_pool(threads, finish_task, NULL, 0, error);
 }
 
-static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt_sum *sum, fplt_error *error)
+static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt__sum *sum, fplt_error *error)
 {
     struct fplt__threads *threads = threads_of(fleet);
     threads->point = x;
-    return run(threads, evaluate_task, sum, threads->plan.dimension + FPLT_MEASURES, error);
+    return run_on_pool(threads, evaluate_task, sum, threads->plan.dimension + FPLT__MEASURES,
+                       error);
 }
 
-static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum,
+static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt__sum *sum,
                          fplt_error *error)
 {
     struct fplt__threads *threads = threads_of(fleet);
     FPLT__ASSERT(vector + count <= threads->shape.kept);
     threads->vector = vector;
     threads->count = count;
-    return run(threads, total_task, sum, count * threads->plan.dimension, error);
+    return run_on_pool(threads, total_task, sum, count * threads->plan.dimension, error);
 }
 
 /* The agent's starting points into two work vectors. */
@@ -468,13 +472,13 @@ static void draw_start(const struct fplt__threads *threads, uint32_t agent, doub
         memcpy(second, threads->given, n * sizeof *second);
     }
     if (threads->start == FPLT_START_RANDOM) {
-        fplt_stream_normals(&stream, threads->start_scale, start, n);
-        fplt_stream_normals(&stream, threads->start_scale, second, n);
+        fplt__stream_normals(&stream, threads->start_scale, start, n);
+        fplt__stream_normals(&stream, threads->start_scale, second, n);
     }
     if (threads->start == FPLT_START_PRIOR) {
         double deviation =
             sqrt(2 / threads->lowest) * fplt__threads_training(threads, agent)->noise_tau;
-        fplt_stream_normals(&stream, deviation, start, n);
+        fplt__stream_normals(&stream, deviation, start, n);
     }
 }
 
@@ -494,10 +498,10 @@ static void begin_task(void *context, unsigned number)
     }
 }
 
-static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error)
+static fplt_status begin_agents(fplt__fleet *fleet, fplt__sum *totals, fplt_error *error)
 {
     struct fplt__threads *threads = threads_of(fleet);
-    fplt_status status = run(threads, begin_task, NULL, 0, error);
+    fplt_status status = run_on_pool(threads, begin_task, NULL, 0, error);
     if (!status)
         status = total(fleet, 0, threads->shape.mirrored, totals, error);
     return status ? fplt_error_set(error, status, "the initial vectors are out of range") : FPLT_OK;
@@ -528,7 +532,7 @@ static const double *kept(const fplt__fleet *fleet, uint32_t agent)
 }
 
 const struct fplt__fleet_verbs fplt__threads_verbs = {
-    .begin = begin,
+    .begin = begin_agents,
     .train = train,
     .finish = finish,
     .evaluate = evaluate,

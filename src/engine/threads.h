@@ -7,8 +7,10 @@
 
 #include "base/assert.h"
 #include "base/parallel.h"
+#include "base/sum.h"
 #include "engine/fleet.h"
 #include "engine/pool.h"
+#include "fedplt/algorithm.h"
 
 struct fplt__threads;
 
@@ -19,7 +21,7 @@ struct fplt__worker {
     struct fplt__threads *threads;
     unsigned number;
     double *staged, *work, *up, *scratch; /* owned */
-    fplt_sum *sum; /* as the last job left it, unless the worker `sums` in this one */
+    fplt__sum *sum; /* as the last job left it, unless the worker `sums` in this one */
     int sums;
     double gradients;
 };

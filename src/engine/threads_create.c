@@ -4,11 +4,14 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "base/sum.h"
 #include "engine/hub.h"
+#include "engine/hub_node.h"
 #include "engine/member.h"
 #include "engine/ranks.h"
 #include "engine/threads.h"
 #include "objective/objective.h"
+#include "solver/solver.h"
 
 void fplt__threads_destroy(fplt__fleet *fleet)
 {
@@ -22,7 +25,7 @@ void fplt__threads_destroy(fplt__fleet *fleet)
         fplt__free(worker->work);
         fplt__free(worker->up);
         fplt__free(worker->scratch);
-        fplt_sum_destroy(worker->sum);
+        fplt__sum_destroy(worker->sum);
     }
     fplt__free(threads->workers);
     fplt__pool_destroy(threads->pool);
@@ -50,7 +53,7 @@ static fplt_status create_worker(struct fplt__threads *threads, unsigned number,
                                  fplt_error *error)
 {
     size_t n = threads->plan.dimension;
-    size_t beside = (fplt__objective_batched(threads->objective) - 1) * (n + FPLT_MEASURES);
+    size_t beside = (fplt__objective_batched(threads->objective) - 1) * (n + FPLT__MEASURES);
     struct fplt__worker *worker = &threads->workers[number];
     worker->hands.spread = fplt__threads_spread;
     worker->threads = threads;
@@ -63,17 +66,17 @@ static fplt_status create_worker(struct fplt__threads *threads, unsigned number,
         (status = copy_of(&worker->up, NULL, threads->numbers + beside, sizeof(double), error)) ||
         (status = copy_of(&worker->scratch, NULL, scratch, sizeof(double), error)))
         return status;
-    return fplt_sum_create(threads->numbers, FPLT_SUM_EXPONENT, &worker->sum, error);
+    return fplt__sum_create(threads->numbers, FPLT_SUM_EXPONENT, &worker->sum, error);
 }
 
 size_t fplt__fleet_longest(const fplt_plan *plan)
 {
     fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
-    size_t n = plan->dimension, most = 2 * n + FPLT_MEASURES;
+    size_t n = plan->dimension, most = 2 * n + FPLT__MEASURES;
     if (shape.mirrored * n > most)
         most = shape.mirrored * n;
     for (unsigned e = 0; e < shape.exchanges; e++) {
-        size_t size = fplt_plan_up(plan, e);
+        size_t size = fplt__plan_up(plan, e);
         most = size > most ? size : most;
     }
     return most;
@@ -84,7 +87,7 @@ static fplt_status check_step(const struct fplt__threads *threads, uint32_t agen
 {
     const fplt_curvature *curvature = &threads->curvatures[agent - threads->first];
     double step = threads->step[agent - threads->first];
-    if (!fplt_solver_has_step(fplt__threads_training(threads, agent)->solver) ||
+    if (!fplt__solver_has_step(fplt__threads_training(threads, agent)->solver) ||
         (step > 0 && isfinite(step)))
         return FPLT_OK;
     return fplt_error_set(
@@ -119,10 +122,10 @@ static fplt_status create_agents(struct fplt__threads *threads, const struct fpl
             return status;
         if (i && !threads->each)
             continue;
-        if ((status = fplt_training_check(training, threads->objective, error)))
+        if ((status = fplt__training_check(training, threads->objective, error)))
             return status;
-        size_t size = fplt_local_scratch(threads->objective, training);
-        size_t state = fplt_solver_state(threads->objective, training);
+        size_t size = fplt__local_scratch(threads->objective, training);
+        size_t state = fplt__solver_state(threads->objective, training);
         *scratch = size > *scratch ? size : *scratch;
         threads->state_size = state > threads->state_size ? state : threads->state_size;
     }

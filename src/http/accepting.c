@@ -1,9 +1,8 @@
-/* Which connections are accepted, and which are closed to make room for others. A connection is unproven until its
- * handshake has shown a certificate of this federation; of a server without certificates all are. */
+/* Which connections are accepted, and which are closed to make room for others. */
 #include "http/serving.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,92 +15,7 @@ enum { MAX_NEW = 32 /* connections at once */ };
 static const double deaf_seconds = 0.5;
 static const char too_many[] = "too many connections without a certificate of this federation";
 
-/* Refusals */
-
-static void refuse_origin(fplt__server *server, fplt__origin *origin, const char *word,
-                          const char *sentence)
-{
-    char channel[512], name[FPLT__ADDRESS_TEXT];
-    if (origin && !fplt__admission_reports(server->admission, origin, server->now)) {
-        server->service.refused(server->service.context, word, NULL);
-        return;
-    }
-    snprintf(channel, sizeof channel, "%s", sentence);
-    if (origin) {
-        fplt__admission_name(origin, name);
-        snprintf(channel, sizeof channel, "%s (from %s)", sentence, name);
-    }
-    server->service.refused(server->service.context, word, channel);
-}
-
-void fplt__http_connection_refuse(fplt__http_connection *connection, const char *word,
-                                  const char *sentence)
-{
-    refuse_origin(connection->server, connection->origin, word, sentence);
-}
-
-void fplt__server_sum_up(fplt__server *server, double now)
-{
-    char sentence[256];
-    while (fplt__admission_summary(server->admission, now, sentence, sizeof sentence))
-        server->service.refused(server->service.context, NULL, sentence);
-}
-
-/* Unproven connections */
-
-static void append_unproven(fplt__http_connection *connection)
-{
-    fplt__server *server = connection->server;
-    FPLT__ASSERT(!connection->is_unproven && !connection->older && !connection->newer);
-    FPLT__ASSERT(!server->unproven_first == !server->unproven_last);
-    FPLT__ASSERT(connection->is_reserved == 0 || connection->is_reserved == 1);
-    connection->is_unproven = 1;
-    connection->older = server->unproven_last;
-    *(server->unproven_last ? &server->unproven_last->newer : &server->unproven_first) = connection;
-    server->unproven_last = connection;
-    server->unproven[connection->is_reserved]++;
-    connection->origin->unproven++;
-    FPLT__ASSERT(connection->origin->unproven <= connection->origin->open);
-}
-
-static void remove_unproven(fplt__http_connection *connection)
-{
-    fplt__server *server = connection->server;
-    if (!connection->is_unproven)
-        return;
-    FPLT__ASSERT(server->unproven[connection->is_reserved] > 0);
-    FPLT__ASSERT(connection->origin->unproven > 0);
-    FPLT__ASSERT(connection->older ? connection->older->newer == connection
-                                   : server->unproven_first == connection);
-    FPLT__ASSERT(connection->newer ? connection->newer->older == connection
-                                   : server->unproven_last == connection);
-    *(connection->older ? &connection->older->newer : &server->unproven_first) = connection->newer;
-    *(connection->newer ? &connection->newer->older : &server->unproven_last) = connection->older;
-    connection->older = connection->newer = NULL;
-    connection->is_unproven = 0;
-    server->unproven[connection->is_reserved]--;
-    connection->origin->unproven--;
-}
-
-void fplt__http_connection_prove(fplt__http_connection *connection)
-{
-    if (!connection->is_unproven || !connection->server->wants_certificate ||
-        connection->identity.role != FPLT_ROLE_AGENT)
-        return;
-    remove_unproven(connection);
-    fplt__admission_refund(connection->server->admission, connection->origin);
-}
-
-void fplt__http_connection_leave(fplt__http_connection *connection)
-{
-    remove_unproven(connection);
-    if (!connection->origin)
-        return;
-    if (connection->is_trusted)
-        fplt__admission_trust(connection->origin, connection->server->now);
-    FPLT__ASSERT(connection->origin->open > connection->origin->unproven);
-    connection->origin->open--;
-}
+/* Eviction */
 
 /* The oldest that waits for its client and not for us: of an address, or of all (NULL); among reserved places only,
  * among the others only, or among both (-1). */
@@ -171,7 +85,7 @@ static fplt__http_connection *welcome(fplt__server *server, int descriptor, fplt
         connection->origin = origin;
         connection->is_reserved = fplt__admission_is_member(origin, server->now);
         origin->open++;
-        append_unproven(connection);
+        fplt__http_connection_enter(connection);
         FPLT__ASSERT(server->unproven[0] <= server->max_unproven);
         FPLT__ASSERT(origin->is_local || origin->unproven <= server->max_of_address);
     }
@@ -183,14 +97,14 @@ static fplt__http_connection *welcome(fplt__server *server, int descriptor, fplt
     return connection;
 }
 
-fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const fplt__identity *identity,
+fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const void *peer,
                                fplt_error *error)
 {
     server->now = fplt__now();
     fplt__http_connection *connection = server->tls ? NULL : welcome(server, descriptor, NULL);
     if (!connection)
         return fplt_error_set(error, FPLT_FAILED, "no room for a connection");
-    connection->identity = *identity;
+    memcpy(connection->peer, peer, server->service.peer_size);
     return FPLT_OK;
 }
 
@@ -214,7 +128,7 @@ static void admit(fplt__server *server, int descriptor, const struct sockaddr *a
     } else if (!fplt__admission_take(server->admission, origin, server->now) ||
                !make_room(server, origin)) {
         close(descriptor);
-        refuse_origin(server, origin, "limit", too_many);
+        fplt__server_refuse_origin(server, origin, "limit", too_many);
     } else {
         welcome(server, descriptor, origin);
     }
@@ -253,6 +167,22 @@ void fplt__http_transaction_trust(fplt__http_transaction *transaction)
     FPLT__ASSERT(!connection->in_handshake && !connection->lingers);
     if (connection->origin)
         fplt__admission_trust(connection->origin, connection->server->now);
+}
+
+void fplt__http_transaction_address(const fplt__http_transaction *transaction,
+                                    char text[FPLT__HTTP_ADDRESS])
+{
+    const fplt__origin *origin = transaction->connection->origin;
+    *text = 0;
+    if (origin && !origin->is_local)
+        fplt__admission_name(origin, text);
+}
+
+void fplt__server_expect(fplt__server *server, const char *address)
+{
+    fplt__origin *origin = fplt__admission_named(server->admission, address, server->now);
+    if (origin)
+        fplt__admission_trust(origin, server->now);
 }
 
 void fplt__http_transaction_distrust(fplt__http_transaction *transaction)

@@ -268,3 +268,16 @@ void fplt__admission_name(const fplt__origin *origin, char text[FPLT__ADDRESS_TE
         snprintf(text, FPLT__ADDRESS_TEXT, "%s/64", host);
     }
 }
+
+fplt__origin *fplt__admission_named(fplt__admission *admission, const char *text, double now)
+{
+    char host[FPLT__ADDRESS_TEXT];
+    struct sockaddr_in four = {.sin_family = AF_INET};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+    snprintf(host, sizeof host, "%.*s", (int)strcspn(text, "/"), text);
+    if (inet_pton(AF_INET, host, &four.sin_addr) == 1)
+        return fplt__admission_find(admission, (const struct sockaddr *)&four, now);
+    if (inet_pton(AF_INET6, host, &six.sin6_addr) == 1)
+        return fplt__admission_find(admission, (const struct sockaddr *)&six, now);
+    return NULL;
+}

@@ -73,4 +73,7 @@ int fplt__admission_summary(fplt__admission *admission, double now, char *senten
 /* 192.0.2.7, 2001:db8::/64, or `a local socket`. */
 void fplt__admission_name(const fplt__origin *origin, char text[FPLT__ADDRESS_TEXT]);
 
+/* As fplt__admission_find(), by such a text; NULL: it is no address of a network, or there is no room. */
+fplt__origin *fplt__admission_named(fplt__admission *admission, const char *text, double now);
+
 #endif

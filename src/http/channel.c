@@ -85,6 +85,7 @@ static ssize_t read_record(fplt__http_channel *channel, void *bytes, size_t room
         if (channel->empty && !channel->there)
             break;
     }
+    channel->finished |= got == 0;
     return got == GNUTLS_E_AGAIN ? 0 : got > 0 ? got : -1;
 }
 
@@ -98,6 +99,7 @@ ssize_t fplt__http_channel_read(fplt__http_channel *channel, void *bytes, size_t
         return 0;
     ssize_t got = recv(channel->descriptor, bytes, room, 0);
     channel->empty = !channel->closing && got < (ssize_t)room;
+    channel->finished |= got == 0;
     return got > 0 ? got : got < 0 && is_later(errno) ? 0 : -1;
 }
 

@@ -16,8 +16,9 @@ enum {
 typedef struct fplt__http_channel {
     int descriptor;
     gnutls_session_t session; /* NULL: in the clear */
-    int empty; /* the kernel had no more than it gave: it is not asked until whoever hears of news sets this to 0 */
-    int closing;    /* the kernel has told of the other side's end: it is asked until it comes */
+    int empty; /* socket is drained; the event loop clears this when the socket becomes readable */
+    int closing; /* the peer closed its half: read until the end */
+    int finished; /* the peer said that it sends no more: by TLS's word, in the clear by closing its half */
     int more;       /* what is sent now is not the end of a message */
     int unsent;     /* of a record that the session has, but the kernel has not taken */
     unsigned there; /* bytes of the next record's head that are here already */

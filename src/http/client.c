@@ -12,8 +12,6 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "pki/certificate.h"
-#include "wire/headers.h"
 
 enum {
     CONNECT_SECONDS = 30,
@@ -39,7 +37,8 @@ struct fplt__client {
     size_t in_size, in_room;
     uint64_t limit, sent, received;
     int too_long, no_memory;
-    char proof[256];
+    const char *wanted; /* header of the answer; NULL: none */
+    char header[256];   /* its value */
 };
 
 /* Callbacks */
@@ -84,16 +83,16 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
 
 static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 {
-    static const char name[] = FPLT__PROOF_HEADER ":";
     fplt__client *client = context;
-    size_t length = size * count;
-    if (length > sizeof name && strncasecmp(bytes, name, sizeof name - 1) == 0) {
-        const char *begin = bytes + sizeof name - 1, *end = bytes + length;
+    size_t length = size * count, name = client->wanted ? strlen(client->wanted) : 0;
+    if (name && length > name && strncasecmp(bytes, client->wanted, name) == 0 &&
+        bytes[name] == ':') {
+        const char *begin = bytes + name + 1, *end = bytes + length;
         while (begin < end && *begin == ' ')
             begin++;
         while (end > begin && (end[-1] == '\r' || end[-1] == '\n' || end[-1] == ' '))
             end--;
-        snprintf(client->proof, sizeof client->proof, "%.*s", (int)(end - begin), begin);
+        snprintf(client->header, sizeof client->header, "%.*s", (int)(end - begin), begin);
     }
     return length;
 }
@@ -266,10 +265,6 @@ uint64_t fplt__client_received(const fplt__client *client)
 
 /* Failures */
 
-static const char stranger[] =
-    "the other side is not the coordinator of this federation; something on the way (a "
-    "proxy that opens TLS?) or the address is wrong";
-
 static const char *remedy_of(CURLcode code)
 {
     switch (code) {
@@ -282,7 +277,8 @@ static const char *remedy_of(CURLcode code)
                "machine dial out to that port?";
     case CURLE_OPERATION_TIMEDOUT:
         return "no answer in time; is the network or a firewall in the way?";
-    case CURLE_PEER_FAILED_VERIFICATION: return stranger;
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return "the other side's certificate is not of the authority that is expected";
     case CURLE_SSL_CERTPROBLEM: return "this agent's own certificate or key cannot be used";
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
@@ -330,34 +326,6 @@ static void fetch_certificate(const fplt__client *client, char *pem, size_t size
     curl_easy_cleanup(curl);
 }
 
-/* Why a certificate was rejected: its dates or its address, if the authority did sign it. */
-static void explain_certificate(const fplt__client *client, char *why, size_t size)
-{
-    char pem[MAX_CERTIFICATE], date[16];
-    fplt__identity identity;
-    time_t now = time(NULL);
-    snprintf(why, size, "%s", stranger);
-    fetch_certificate(client, pem, sizeof pem);
-    if (!*pem || !client->authority || fplt__issuer_check(pem, client->authority, "", "", NULL) ||
-        fplt__certificate_read(pem, "", &identity, NULL) || identity.role != FPLT_ROLE_COORDINATOR)
-        return;
-    fplt__date(now > identity.ends ? identity.ends : identity.begins, date);
-    if (now > identity.ends)
-        snprintf(why, size,
-                 "the coordinator's certificate expired on %s; `fedplt pki init %s --address "
-                 "HOST:PORT --renew` there makes a new one, and SIGHUP has it read",
-                 date, identity.federation);
-    else if (now < identity.begins)
-        snprintf(why, size,
-                 "the coordinator's certificate is valid from %s only; is this machine's clock "
-                 "wrong?",
-                 date);
-    else
-        snprintf(why, size,
-                 "the coordinator's certificate is not for this address; use the address that "
-                 "`fedplt pki init` was given there, or renew it with `--address`");
-}
-
 static fplt_status explain(const fplt__client *client, CURLcode code, fplt_error *error)
 {
     const char *remedy = remedy_of(code), *by = client->has_proxy ? " by the proxy " : "";
@@ -371,8 +339,10 @@ static fplt_status explain(const fplt__client *client, CURLcode code, fplt_error
                               (unsigned long long)client->limit);
     const char *problem = *client->problem ? client->problem : curl_easy_strerror(code);
     char why[400];
-    if (code == CURLE_PEER_FAILED_VERIFICATION) {
-        explain_certificate(client, why, sizeof why);
+    if (code == CURLE_PEER_FAILED_VERIFICATION && client->settings.explain && client->authority) {
+        char pem[MAX_CERTIFICATE];
+        fetch_certificate(client, pem, sizeof pem);
+        client->settings.explain(pem, client->authority, why, sizeof why);
         remedy = why;
     } else if (code == CURLE_SSL_CONNECT_ERROR) {
         remedy = explain_handshake(problem);
@@ -387,10 +357,8 @@ static struct curl_slist *headers_of(const fplt__call *call)
 {
     struct curl_slist *list = NULL;
     char line[256];
-    if (call->session) {
-        snprintf(line, sizeof line, FPLT__SESSION_HEADER ": %s", call->session);
-        list = curl_slist_append(list, line);
-    }
+    if (call->header)
+        list = curl_slist_append(list, call->header);
     if (call->type) {
         snprintf(line, sizeof line, "Content-Type: %s", call->type);
         list = curl_slist_append(list, line);
@@ -407,7 +375,8 @@ static void prepare(fplt__client *client, const fplt__call *call, const char *ur
     client->out_done = client->in_size = 0;
     client->limit = call->limit;
     client->too_long = client->no_memory = 0;
-    client->problem[0] = client->proof[0] = 0;
+    client->problem[0] = client->header[0] = 0;
+    client->wanted = call->wanted;
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_UPLOAD, upload ? 1L : 0L);
     if (!upload)
@@ -440,6 +409,6 @@ fplt_status fplt__client_call(fplt__client *client, const fplt__call *call,
     answered->status = (unsigned)status;
     answered->body = client->in;
     answered->size = client->in_size;
-    memcpy(answered->proof, client->proof, sizeof answered->proof);
+    memcpy(answered->header, client->header, sizeof answered->header);
     return FPLT_OK;
 }

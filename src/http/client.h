@@ -20,6 +20,9 @@ typedef struct fplt__client_settings {
     /* Called now and then while it waits; non-zero gives up. NULL: never. */
     int (*interrupted)(void *context);
     void *context;
+    /* Says why the other side's certificate (PEM; empty: none came) was rejected, where an authority is given. NULL: one
+     * sentence for all. */
+    void (*explain)(const char *certificate, const char *authority, char *why, size_t size);
 } fplt__client_settings;
 
 fplt_status fplt__client_create(const fplt__client_settings *settings, fplt__client **client,
@@ -28,7 +31,8 @@ void fplt__client_destroy(fplt__client *client);
 
 typedef struct fplt__call {
     const char *method, *path; /* "POST", "/v1/next" */
-    const char *session;       /* header FPLT__SESSION_HEADER, or NULL */
+    const char *header;        /* one of the request, "Name: value"; or NULL */
+    const char *wanted;        /* name of a header of the answer whose value is kept; or NULL */
     const char *type;          /* of the body */
     const void *body;
     size_t size;
@@ -40,7 +44,7 @@ typedef struct fplt__answered {
     unsigned status;
     const uint8_t *body;
     size_t size;
-    char proof[256]; /* header FPLT__PROOF_HEADER; empty: none */
+    char header[256]; /* value of the one that was wanted; empty: none */
 } fplt__answered;
 
 /* FPLT_FAILED when interrupted, FPLT_IO for whatever is worth another try. An answer of any HTTP status

@@ -25,45 +25,12 @@ enum { ENDS = -1, WAITS, GOES_ON };
 
 static const char leave[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/* Those who may go on */
-
-void fplt__http_connection_set_ready(fplt__http_connection *connection)
-{
-    fplt__server *server = connection->server;
-    if (connection->ready)
-        return;
-    connection->ready = 1;
-    FPLT__ASSERT(!server->ready_first == !server->ready_last);
-    FPLT__ASSERT(!server->ready_last || !server->ready_last->ready_next);
-    connection->ready_next = NULL;
-    connection->ready_previous = server->ready_last;
-    *(server->ready_last ? &server->ready_last->ready_next : &server->ready_first) = connection;
-    server->ready_last = connection;
-    FPLT__ASSERT(server->ready_first->ready && !server->ready_first->ready_previous);
-}
-
-static void clear_ready(fplt__http_connection *connection)
-{
-    fplt__server *server = connection->server;
-    if (!connection->ready)
-        return;
-    connection->ready = 0;
-    FPLT__ASSERT(connection->ready_previous ? connection->ready_previous->ready_next == connection
-                                            : server->ready_first == connection);
-    FPLT__ASSERT(connection->ready_next ? connection->ready_next->ready_previous == connection
-                                        : server->ready_last == connection);
-    *(connection->ready_previous ? &connection->ready_previous->ready_next : &server->ready_first) =
-        connection->ready_next;
-    *(connection->ready_next ? &connection->ready_next->ready_previous : &server->ready_last) =
-        connection->ready_previous;
-}
-
 /* Life */
 
 fplt__http_connection *fplt__http_connection_begin(fplt__server *server, int descriptor,
                                                    gnutls_session_t session)
 {
-    fplt__http_connection *new = fplt__alloc(1, sizeof *new);
+    fplt__http_connection *new = fplt__alloc(1, sizeof *new + server->service.peer_size);
     int yes = 1;
     FPLT__ASSERT(descriptor >= 0);
     FPLT__ASSERT(!server->tls == !session);
@@ -78,7 +45,6 @@ fplt__http_connection *fplt__http_connection_begin(fplt__server *server, int des
     new->server = server;
     new->transaction.server = server;
     new->transaction.connection = new;
-    new->place = -1;
     new->since = server->now;
     new->in_handshake = session != NULL;
     fplt__http_channel_begin(&new->channel, descriptor, session);
@@ -124,14 +90,17 @@ static void end_request(fplt__http_connection *connection)
 void fplt__http_connection_end(fplt__http_connection *old)
 {
     fplt__server *server = old->server;
+    int finished = old->channel.finished && old->transaction.stage == FPLT__NO_REQUEST;
     end_request(old);
-    if (server->wants_certificate && old->identity.role == FPLT_ROLE_NONE && !old->refused)
+    if (server->service.closed)
+        server->service.closed(server->service.context, old->peer, finished);
+    if (server->wants_certificate && !old->has_certificate && !old->refused)
         fplt__http_connection_refuse(
             old, "handshake",
             "TLS handshake failed: the client presented no certificate of this "
             "federation, or speaks no TLS 1.3");
     fplt__http_connection_leave(old);
-    clear_ready(old);
+    fplt__http_connection_clear_ready(old);
     FPLT__ASSERT(server->connections > 0);
     FPLT__ASSERT(*old->link == old);
     FPLT__ASSERT(!old->ready && !old->is_unproven);
@@ -319,14 +288,14 @@ static int send_answer(fplt__http_connection *connection)
     connection->skip =
         connection->closes ? 0 : connection->transaction.length - connection->transaction.received;
     connection->since = connection->server->now;
-    connection->skip_due = connection->since + connection->server->patience;
+    connection->skip_due = connection->since + connection->server->header_timeout;
     end_request(connection);
     if (connection->closes)
         begin_to_linger(connection);
     return GOES_ON;
 }
 
-/* A body that was refused comes all the same. */
+/* The client still sends a body that was refused. */
 static int skip_body(fplt__http_connection *connection)
 {
     if (!connection->in_size) {
@@ -346,7 +315,7 @@ static int skip_body(fplt__http_connection *connection)
     return GOES_ON;
 }
 
-/* Whoever closes at once while bytes still come takes the answer back. */
+/* Closing while bytes still arrive would reset the connection and lose the answer. */
 static int linger(fplt__http_connection *connection)
 {
     ssize_t got = 1;
@@ -386,7 +355,7 @@ int fplt__http_connections_go_on(fplt__server *server)
     int turns = 0;
     for (; turns < MAX_TURNS && server->ready_first; turns++) {
         fplt__http_connection *connection = server->ready_first;
-        clear_ready(connection);
+        fplt__http_connection_clear_ready(connection);
         go_on(connection);
     }
     return turns > 0;

@@ -1,20 +1,12 @@
 #include "http/credentials.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "base/assert.h"
 #include "base/memory.h"
-#include "pki/certificate.h"
-
-static gnutls_datum_t datum_of(const char *text)
-{
-    return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
-}
+#include "x509/x509.h"
 
 static int import_pair(fplt__credentials *credentials, const char *certificate, const char *key)
 {
-    gnutls_datum_t text = datum_of(certificate), key_text = datum_of(key);
+    gnutls_datum_t text = fplt__x509_datum(certificate), key_text = fplt__x509_datum(key);
     int code =
         gnutls_pcert_import_x509_raw(&credentials->certificate, &text, GNUTLS_X509_FMT_PEM, 0);
     credentials->has_certificate = code >= 0;

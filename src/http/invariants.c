@@ -39,7 +39,8 @@ static void check_connection(const fplt__http_connection *connection)
     FPLT__ASSERT(!connection->is_unproven || connection->origin);
     FPLT__ASSERT(!server->tls == !connection->channel.session);
     FPLT__ASSERT(!connection->credentials == !connection->channel.session);
-    FPLT__ASSERT(!connection->skip || connection->skip_due <= server->now + 3 * server->patience);
+    FPLT__ASSERT(!connection->skip ||
+                 connection->skip_due <= server->now + 3 * server->header_timeout);
 }
 
 static void check_open(const fplt__server *server)

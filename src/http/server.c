@@ -1,4 +1,4 @@
-/* An HTTP/1.1 server: its life, TLS, and the limits of time. */
+/* An HTTP/1.1 server: its life and the limits of time. */
 #include "http/serving.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "wire/message.h"
+#include "base/network.h"
 
 enum {
     MAX_SERVERS = 7,
@@ -28,116 +28,9 @@ enum {
     TOTAL_SHARE = 64        /* and of all that are no member's */
 };
 
-static const char tls_priority[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
-/* Times the patience with handshakes and heads: between requests, and for an answer besides what its bytes may take;
+/* Times the timeout of handshakes and heads: between requests, and for an answer besides what its bytes may take;
  * and for what the other side still sends when all is said. */
 static const double idle_share = 30, linger_share = 0.2;
-
-/* TLS */
-
-static int verify(gnutls_session_t session)
-{
-    fplt__http_connection *peer = gnutls_session_get_ptr(session);
-    unsigned count = 0;
-    const gnutls_datum_t *found = gnutls_certificate_get_peers(session, &count);
-    gnutls_x509_crt_t certificate = NULL;
-    int legal = 0;
-    if (found && count && gnutls_x509_crt_init(&certificate) >= 0 &&
-        gnutls_x509_crt_import(certificate, &found[0], GNUTLS_X509_FMT_DER) >= 0 &&
-        fplt__certificate_is_of(certificate, peer->server->authority)) {
-        fplt__certificate_identify(certificate, &peer->identity);
-        legal = 1;
-    }
-    if (certificate)
-        gnutls_x509_crt_deinit(certificate);
-    if (!legal && !peer->refused) {
-        peer->refused = 1;
-        fplt__http_connection_refuse(
-            peer, "certificate",
-            "TLS handshake failed: the client presented a certificate of another "
-            "authority");
-    }
-    return legal ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
-}
-
-static int show_certificate(gnutls_session_t session, const gnutls_datum_t *names, int name_count,
-                            const gnutls_pk_algorithm_t *algorithms, int algorithm_count,
-                            gnutls_pcert_st **chain, unsigned *length, gnutls_privkey_t *key)
-{
-    (void)names, (void)name_count, (void)algorithms, (void)algorithm_count;
-    fplt__http_connection *peer = gnutls_session_get_ptr(session);
-    FPLT__ASSERT(peer->credentials && peer->credentials->holders > 0);
-    *chain = &peer->credentials->certificate;
-    *length = 1;
-    *key = peer->credentials->key;
-    return 0;
-}
-
-static gnutls_datum_t datum_of(const char *text)
-{
-    return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
-}
-
-fplt_status fplt__server_certify(fplt__server *server, const char *certificate, const char *key,
-                                 fplt_error *error)
-{
-    fplt__credentials *made;
-    fplt_status status = fplt__credentials_make(certificate, key, &made, error);
-    if (status)
-        return status;
-    fplt__credentials_release(server->shown);
-    server->shown = made;
-    return FPLT_OK;
-}
-
-static fplt_status trust(fplt__server *server, const char *authority, fplt_error *error)
-{
-    gnutls_datum_t text = datum_of(authority);
-    int code = gnutls_x509_crt_init(&server->authority);
-    if (code >= 0)
-        code = gnutls_x509_crt_import(server->authority, &text, GNUTLS_X509_FMT_PEM);
-    return code < 0 ? fplt_error_set(error, FPLT_BAD_DATA, "the authority's certificate: %s",
-                                     gnutls_strerror(code))
-                    : FPLT_OK;
-}
-
-static fplt_status set_up_tls(fplt__server *server, const fplt__server_settings *settings,
-                              fplt_error *error)
-{
-    int code = gnutls_certificate_allocate_credentials(&server->credentials);
-    if (code >= 0)
-        code = gnutls_priority_init(&server->priority, tls_priority, NULL);
-    if (code < 0)
-        return fplt_error_set(error, FPLT_FAILED, "TLS: %s", gnutls_strerror(code));
-    gnutls_certificate_set_retrieve_function2(server->credentials, show_certificate);
-    fplt_status status = fplt__server_certify(server, settings->certificate, settings->key, error);
-    if (status || !settings->authority)
-        return status;
-    gnutls_datum_t text = datum_of(settings->authority);
-    code = gnutls_certificate_set_x509_trust_mem(server->credentials, &text, GNUTLS_X509_FMT_PEM);
-    return code < 0 ? fplt_error_set(error, FPLT_BAD_DATA, "the authority's certificate: %s",
-                                     gnutls_strerror(code))
-                    : trust(server, settings->authority, error);
-}
-
-/* No tickets: a session that is taken up again would not be judged. */
-gnutls_session_t fplt__server_session(fplt__server *server)
-{
-    gnutls_session_t session;
-    if (gnutls_init(&session,
-                    GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_TICKETS | GNUTLS_NO_SIGNAL) < 0)
-        return NULL;
-    if (gnutls_priority_set(session, server->priority) < 0 ||
-        gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, server->credentials) < 0) {
-        gnutls_deinit(session);
-        return NULL;
-    }
-    if (server->wants_certificate) {
-        gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
-        gnutls_session_set_verify_function(session, verify);
-    }
-    return session;
-}
 
 /* Connections */
 
@@ -165,19 +58,14 @@ static void hear_news(fplt__server *server)
 
 static const char slow_body[] = "a body came slower than 10 kB/s";
 
-double fplt__server_extend(const fplt__server *server, double due, size_t bytes)
-{
-    return fmin(due + (double)bytes / FPLT__SLOWEST, server->now + 2 * server->patience);
-}
-
 /* Deadline of a connection, and the log message when it passes. */
 static double due(const fplt__http_connection *peer, const char **why)
 {
     const fplt__http_transaction *transaction = &peer->transaction;
-    double patience = peer->server->patience;
+    double header_timeout = peer->server->header_timeout;
     *why = NULL;
     if (peer->lingers)
-        return peer->since + linger_share * patience;
+        return peer->since + linger_share * header_timeout;
     if (peer->skip) {
         FPLT__ASSERT(transaction->stage == FPLT__NO_REQUEST);
         *why = slow_body;
@@ -186,17 +74,18 @@ static double due(const fplt__http_connection *peer, const char **why)
     if (peer->in_handshake ||
         (transaction->stage == FPLT__NO_REQUEST && (peer->in_size || !peer->served))) {
         *why = "a connection took too long for its handshake or headers";
-        return peer->since + patience;
+        return peer->since + header_timeout;
     }
     if (transaction->stage == FPLT__RECEIVES) {
-        FPLT__ASSERT(transaction->due <= peer->server->now + 3 * patience);
+        FPLT__ASSERT(transaction->due <= peer->server->now + 3 * header_timeout);
         *why = slow_body;
         return transaction->due;
     }
     if (transaction->stage == FPLT__ANSWERED)
-        return transaction->since + idle_share * patience + (double)peer->out.done / FPLT__SLOWEST;
+        return transaction->since + idle_share * header_timeout +
+               (double)peer->out.done / FPLT__SLOWEST;
     if (transaction->stage == FPLT__NO_REQUEST)
-        return peer->since + idle_share * patience;
+        return peer->since + idle_share * header_timeout;
     return 1e300; /* it waits for us */
 }
 
@@ -221,7 +110,7 @@ static void sweep(fplt__server *server, double now)
     fplt__server_check(server);
 }
 
-/* A long body or answer may take minutes on a slow line: whoever it is of is there. */
+/* Counts bytes in flight as a sign of life: a long body may take minutes on a slow connection. */
 static void watch_moves(fplt__server *server, double now)
 {
     if (!server->service.moves || now - server->watched < 1)
@@ -314,13 +203,15 @@ fplt_status fplt__server_create(const fplt__server_settings *settings, const fpl
     fplt_status status = fplt__alloc_into(&server, 1, sizeof *server, "a server", error);
     if (status)
         return status;
+    FPLT__ASSERT(!settings->authority || service->identify);
     server->service = *service;
     server->listener = -1;
     server->most = settings->connections ? settings->connections : 1;
     server->window = settings->window ? settings->window : 1;
     server->max_unproven = settings->unproven ? settings->unproven : server->most;
     server->max_of_address = settings->per_address ? settings->per_address : server->most;
-    server->patience = settings->patience > 0 ? settings->patience : FPLT_HEADER_SECONDS;
+    server->header_timeout =
+        settings->header_timeout > 0 ? settings->header_timeout : FPLT_HEADER_SECONDS;
     server->tls = settings->certificate != NULL;
     server->wants_certificate = settings->authority != NULL;
     server->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -330,7 +221,7 @@ fplt_status fplt__server_create(const fplt__server_settings *settings, const fpl
     if (server->epoll < 0)
         status = fplt_error_set(error, FPLT_FAILED, "%s: %s", settings->listen, strerror(errno));
     if (status || (status = limit_addresses(server, settings, error)) ||
-        (server->tls && (status = set_up_tls(server, settings, error))) ||
+        (server->tls && (status = fplt__server_set_up_tls(server, settings, error))) ||
         (status = listen_at(server, settings->listen, error))) {
         fplt__server_destroy(server);
         return status;
@@ -393,14 +284,14 @@ uint64_t fplt__server_sent(const fplt__server *server)
 }
 
 /* Seconds until the server wants a turn whatever happens. */
-static double patience(const fplt__server *server, double now)
+static double poll_timeout(const fplt__server *server, double now)
 {
-    double seconds = server->open_connections ? server->patience / 20 : 1e9;
+    double seconds = server->open_connections ? server->header_timeout / 20 : 1e9;
     if (server->ready_first)
         return 0;
     if (!server->listens && server->connections < server->most)
         seconds = fmin(seconds, fmax(0, server->deaf_until - now));
-    return fmin(seconds, fplt__http_transactions_patience(server, now));
+    return fmin(seconds, fplt__http_transactions_wait(server, now));
 }
 
 /* A server that is busy runs on. */
@@ -431,7 +322,7 @@ int fplt__servers_turn(fplt__server *const *servers, size_t count, int descripto
             busy = fplt__http_worker_watch(servers[i]->worker, &done);
         wanted[2 * i] = (struct pollfd){servers[i]->epoll, POLLIN, 0};
         wanted[2 * i + 1] = (struct pollfd){done, POLLIN, 0};
-        due[i] = busy ? now : now + patience(servers[i], now);
+        due[i] = busy ? now : now + poll_timeout(servers[i], now);
         seconds = fmin(seconds, due[i] - now);
     }
     wanted[2 * count] = (struct pollfd){descriptor, POLLIN, 0};

@@ -6,12 +6,12 @@
 #ifndef FPLT_FEDERATION_SERVER_H
 #define FPLT_FEDERATION_SERVER_H
 
+#include <gnutls/x509.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "fedplt/status.h"
-#include "pki/certificate.h"
-#include "wire/hash.h"
+#include "base/digest.h"
 
 enum {
     FPLT_ROOM_SECONDS = 25,   /* that a body waits for a buffer */
@@ -24,9 +24,14 @@ enum {
 typedef struct fplt__server fplt__server;
 typedef struct fplt__http_transaction fplt__http_transaction; /* a request and its answer */
 
-/* The owner's part. Whoever answers does so with fplt__http_transaction_answer, at once or later. */
+/* The owner's part. It answers with fplt__http_transaction_answer, at once or later. */
 typedef struct fplt__service {
     void *context;
+    /* Bytes of the owner's that go with each connection (fplt__http_transaction_peer), zeros at first; and what writes
+     * to them when a client shows a certificate of the authority that is asked for. Whether the certificate is one of
+     * a client that this server is there for. */
+    size_t peer_size;
+    int (*identify)(gnutls_x509_crt_t certificate, void *peer);
     /* The headers are in; `length` is that of the body. Sets *limit, the largest body that is
      * legal, or answers (a refusal; the body is then not read). */
     void (*head)(void *context, fplt__http_transaction *transaction, uint64_t length,
@@ -42,9 +47,15 @@ typedef struct fplt__service {
     void (*expired)(void *context, fplt__http_transaction *transaction);
     /* The transaction ends, answered or not; nothing may be kept that points to it. */
     void (*ended)(void *context, fplt__http_transaction *transaction);
+    /* A connection ends. `finished`: the client ended it in good order, with every answer sent before, so that the last one
+     * has arrived; otherwise it broke, and what was sent last may be lost. NULL: nobody asks. */
+    void (*closed)(void *context, void *peer, int finished);
     /* A connection was refused below HTTP: a word to count it by (certificate, handshake, slow, malformed, limit;
      * NULL: nothing to count) and a line for the log, which names the address (NULL: only counted). */
     void (*refused)(void *context, const char *word, const char *sentence);
+    /* The body of a refusal, released with fplt__free; NULL: there is no memory. Where the owner has none, the
+     * sentence itself is the body. */
+    char *(*fault)(const char *word, int final, const char *sentence);
     /* Of owners of an answer's bytes; NULL where there are none. */
     void (*hold)(void *owner);
     void (*release)(void *owner);
@@ -63,16 +74,17 @@ typedef struct fplt__server_settings {
     double
         rate; /* connections a second that an address may open beyond that, if no certificate comes;
                              members' addresses may open 16 times as many, all others together 64 times */
-    unsigned window; /* large bodies at once, or as many bytes of smaller ones */
-    double patience; /* seconds for handshake and headers; 0: FPLT_HEADER_SECONDS */
+    unsigned window;       /* large bodies at once, or as many bytes of smaller ones */
+    double header_timeout; /* seconds for handshake and headers; 0: FPLT_HEADER_SECONDS */
 } fplt__server_settings;
 
 fplt_status fplt__server_create(const fplt__server_settings *settings, const fplt__service *service,
                                 fplt__server **server, fplt_error *error);
 void fplt__server_destroy(fplt__server *server);
-/* Takes a connection that somebody else made, a socket that does not block, as one of that identity: of a server in the
- * clear only, where nobody else would say who it is. The descriptor is the server's from now on. */
-fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const fplt__identity *identity,
+/* Takes a connection that somebody else made, a socket that does not block, as one of that peer (service.peer_size
+ * bytes): of a server in the clear only, where nobody else would say who it is. The descriptor is the server's from now
+ * on. */
+fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const void *peer,
                                fplt_error *error);
 unsigned fplt__server_port(const fplt__server *server);
 /* Another certificate for new connections. Where certificate or key is bad, or they do not belong together, the old
@@ -96,14 +108,17 @@ const char *fplt__http_transaction_header(const fplt__http_transaction *transact
                                           const char *name); /* or NULL */
 const uint8_t *fplt__http_transaction_body(const fplt__http_transaction *transaction);
 size_t fplt__http_transaction_size(const fplt__http_transaction *transaction);
-/* Of the certificate; role NONE where there is none. */
-const fplt__identity *fplt__http_transaction_identity(const fplt__http_transaction *transaction);
-/* A number of the owner's that stays with the connection; -1 at first. */
-int64_t *fplt__http_transaction_place(fplt__http_transaction *transaction);
-/* Seconds of the owner's that stay with the connection; 0 at first. */
-double *fplt__http_transaction_judged(fplt__http_transaction *transaction);
+/* The owner's bytes that go with the connection. */
+void *fplt__http_transaction_peer(fplt__http_transaction *transaction);
 /* The connection is one of a member: places for its address are reserved for a day. */
 void fplt__http_transaction_trust(fplt__http_transaction *transaction);
+/* The address of the connection, as the log writes it; empty: a local socket. */
+enum { FPLT__HTTP_ADDRESS = 64 };
+void fplt__http_transaction_address(const fplt__http_transaction *transaction,
+                                    char text[FPLT__HTTP_ADDRESS]);
+/* A member came from there in an earlier process: places for the address (a text of fplt__http_transaction_address()) are
+ * reserved for a day. Nothing where the text is no address. */
+void fplt__server_expect(fplt__server *server, const char *address);
 /* The request is refused, before its answer is given: its address has one connection less to open for a while, and the
  * connection is closed after the answer. */
 void fplt__http_transaction_distrust(fplt__http_transaction *transaction);
@@ -135,7 +150,7 @@ void fplt__http_transaction_answer(fplt__http_transaction *transaction, unsigned
                                    const char *type, const fplt__http_piece *pieces, size_t count);
 void fplt__http_transaction_answer_text(fplt__http_transaction *transaction, unsigned code,
                                         const char *type, const char *text);
-/* {"error": word, "sentence": ..., "final": ...} */
+/* With the body that the owner's `fault` makes of it. */
 void fplt__http_transaction_refuse(fplt__http_transaction *transaction, unsigned code,
                                    const char *word, int final, const char *format, ...)
     FPLT_PRINTF(5, 6);

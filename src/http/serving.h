@@ -1,5 +1,7 @@
-/* What server.c (life, TLS, limits of time), accepting.c (which connections are accepted and which are closed for
- * others), connection.c (a connection from its handshake to its end) and transaction.c (bodies, rooms, answers) share. */
+/* What the files of a server share. Each calls those before it only: unproven.c (connections without a certificate,
+ * refusals), ready.c (connections that may go on), tls.c, transaction.c (bodies, rooms, answers), connection.c (a
+ * connection from its handshake to its end), accepting.c (which connections are accepted and which are closed for
+ * others), server.c (life, limits of time). */
 #ifndef FPLT_FEDERATION_SERVING_H
 #define FPLT_FEDERATION_SERVING_H
 
@@ -91,15 +93,15 @@ struct fplt__http_connection {
     double skip_due; /* deadline of the next of them */
     int refused;
     double since; /* when the handshake, a head, the time between requests, or the end began */
-    fplt__identity identity;
-    int64_t place;  /* the owner's */
-    double judged;  /* the owner's */
-    uint64_t moved; /* bytes that the other side sent or has acknowledged, when last seen */
-    uint8_t *in;    /* owned: FPLT__INTAKE bytes, the head first */
-    size_t in_from; /* where what is not taken yet begins */
+    int has_certificate; /* of the authority that is asked for */
+    int is_client;       /* which the owner knows as a client's */
+    uint64_t moved;      /* bytes that the other side sent or has acknowledged, when last seen */
+    uint8_t *in;         /* owned: FPLT__INTAKE bytes, the head first */
+    size_t in_from;      /* where what is not taken yet begins */
     size_t in_size, in_seen;
     fplt__http_transaction transaction;
     fplt__outgoing out;
+    max_align_t peer[]; /* the owner's: service.peer_size bytes */
 };
 
 /* A buffer of a body, kept for the next. */
@@ -131,18 +133,42 @@ struct fplt__server {
     fplt__http_connection *ready_first, *ready_last; /* who may go on */
     fplt__queue rooms, held;                         /* who waits for room, and for news */
     uint64_t received, sent;
-    double now, swept, watched, patience;
+    double now, swept, watched, header_timeout;
     fplt__http_worker *worker;    /* prepares; NULL: nobody does */
     uint8_t record[FPLT__RECORD]; /* to put bytes together */
 };
 
-/* server.c */
+/* unproven.c */
 
-/* A session of TLS for a new connection; NULL where there is no memory. */
-gnutls_session_t fplt__server_session(fplt__server *server);
+/* The connection counts among those without a certificate, as the newest; its origin is set. */
+void fplt__http_connection_enter(fplt__http_connection *connection);
+/* The handshake of the connection is done. */
+void fplt__http_connection_prove(fplt__http_connection *connection);
+/* The connection ends: it no longer counts. */
+void fplt__http_connection_leave(fplt__http_connection *connection);
+/* Counts a refusal by its word, with a log channel where its address has not had one within a minute. */
+void fplt__http_connection_refuse(fplt__http_connection *connection, const char *word,
+                                  const char *sentence);
+/* The minute's count of refusals without a channel. */
+void fplt__server_sum_up(fplt__server *server, double now);
+void fplt__server_refuse_origin(fplt__server *server, fplt__origin *origin, const char *word,
+                                const char *sentence); /* NULL: an origin that nobody knows */
+
+/* ready.c */
+
+/* It has its turn soon. */
+void fplt__http_connection_set_ready(fplt__http_connection *connection);
+void fplt__http_connection_clear_ready(fplt__http_connection *connection);
 /* The deadline of a body after `bytes` more of it have come: it grows by the time that they may take at the slowest
  * legal rate, but to no later than two header timeouts from now, whatever was sent before. */
 double fplt__server_extend(const fplt__server *server, double due, size_t bytes);
+
+/* tls.c */
+
+fplt_status fplt__server_set_up_tls(fplt__server *server, const fplt__server_settings *settings,
+                                    fplt_error *error);
+/* A session of TLS for a new connection; NULL where there is no memory. */
+gnutls_session_t fplt__server_session(fplt__server *server);
 
 /* invariants.c: lists against counts, flags against stages, positions against buffers. Does nothing without
  * assertions. */
@@ -153,24 +179,12 @@ void fplt__server_check(const fplt__server *server);
 /* Listens where another connection can be accepted, and the system has one. */
 void fplt__server_update_accepting(fplt__server *server);
 void fplt__server_accept(fplt__server *server);
-/* The handshake of the connection is done. */
-void fplt__http_connection_prove(fplt__http_connection *connection);
-/* The connection ends: it no longer counts. */
-void fplt__http_connection_leave(fplt__http_connection *connection);
-/* Counts a refusal by its word, with a log channel where its address has not had one within a minute. */
-void fplt__http_connection_refuse(fplt__http_connection *connection, const char *word,
-                                  const char *sentence);
-/* The minute's count of refusals without a channel. */
-void fplt__server_sum_up(fplt__server *server, double now);
-
 /* connection.c */
 
 /* A new connection; NULL where there is no memory, and the descriptor is closed. */
 fplt__http_connection *fplt__http_connection_begin(fplt__server *server, int descriptor,
                                                    gnutls_session_t session);
 void fplt__http_connection_end(fplt__http_connection *connection);
-/* It has its turn soon. */
-void fplt__http_connection_set_ready(fplt__http_connection *connection);
 /* Lets everybody go on who is ready, some of them more than once; whether anybody did. */
 int fplt__http_connections_go_on(fplt__server *server);
 /* Everybody goes, with the answer that is made, as far as it can be sent now. */
@@ -187,7 +201,7 @@ void fplt__http_transaction_end(fplt__http_transaction *transaction);
 /* Those that are prepared, those that there is room for, and those whose time is up. */
 void fplt__http_transactions_serve(fplt__server *server);
 /* Seconds until one of those that wait must be served. */
-double fplt__http_transactions_patience(const fplt__server *server, double now);
+double fplt__http_transactions_wait(const fplt__server *server, double now);
 /* Nobody waits any longer. */
 void fplt__http_transactions_end(fplt__server *server);
 void fplt__http_transactions_forget(fplt__server *server);

@@ -10,12 +10,12 @@
 #include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "wire/message.h"
 
 enum {
     MIN_ROOM = 2 << 20,        /* the window counts bodies of so many bytes at least */
     WORTH_KEEPING = 1 << 14,   /* as a spare buffer: its pages would be cleared anew */
     WORTH_PREPARING = 1 << 14, /* bytes; those above FPLT_RECEIVE_BUFFER find hands when taken */
+    MAX_SENTENCE = 1024,       /* bytes of a refusal's */
     HEAD_ROOM = FPLT__ANSWER_HEADERS + 512 /* bytes of an answer's head */
 };
 
@@ -123,7 +123,7 @@ static void receive(fplt__http_transaction *transaction)
     transaction->stage = FPLT__RECEIVES;
     FPLT__ASSERT(!transaction->body && !transaction->received && !transaction->queue);
     FPLT__ASSERT(has_room(transaction));
-    transaction->due = fplt__now() + server->patience;
+    transaction->due = fplt__now() + server->header_timeout;
     if (!transaction->length)
         return;
     transaction->room = (size_t)transaction->length + 1;
@@ -245,7 +245,7 @@ void fplt__http_transactions_serve(fplt__server *server)
     }
 }
 
-double fplt__http_transactions_patience(const fplt__server *server, double now)
+double fplt__http_transactions_wait(const fplt__server *server, double now)
 {
     const fplt__http_transaction *first[] = {server->rooms.first, server->held.first};
     double seconds = 1e9;
@@ -311,19 +311,9 @@ size_t fplt__http_transaction_size(const fplt__http_transaction *transaction)
     return transaction->received;
 }
 
-const fplt__identity *fplt__http_transaction_identity(const fplt__http_transaction *transaction)
+void *fplt__http_transaction_peer(fplt__http_transaction *transaction)
 {
-    return &transaction->connection->identity;
-}
-
-int64_t *fplt__http_transaction_place(fplt__http_transaction *transaction)
-{
-    return &transaction->connection->place;
-}
-
-double *fplt__http_transaction_judged(fplt__http_transaction *transaction)
-{
-    return &transaction->connection->judged;
+    return transaction->connection->peer;
 }
 
 void fplt__http_transaction_prepare(fplt__http_transaction *transaction)
@@ -466,18 +456,17 @@ void fplt__http_transaction_answer_text(fplt__http_transaction *transaction, uns
 void fplt__http_transaction_refuse(fplt__http_transaction *transaction, unsigned code,
                                    const char *word, int final, const char *format, ...)
 {
-    fplt__fault fault = {.final = final};
-    char *text = NULL;
+    char sentence[MAX_SENTENCE], *text = NULL;
+    const fplt__service *service = &transaction->server->service;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(fault.sentence, sizeof fault.sentence, format, arguments);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    snprintf(fault.word, sizeof fault.word, "%s", word);
-    if (fplt__fault_text(&fault, &text, NULL)) { /* it repeats a path that is not UTF-8 */
-        for (char *at = fault.sentence; *at; at++)
-            *at = *at & 0x80 ? '?' : *at;
-        fplt__fault_text(&fault, &text, NULL);
+    if (!service->fault) {
+        fplt__http_transaction_answer_text(transaction, code, "text/plain", sentence);
+        return;
     }
+    text = service->fault(word, final, sentence);
     fplt__http_transaction_answer_text(transaction, code, "application/json", text ? text : "");
     fplt__free(text);
 }

@@ -7,19 +7,22 @@
  * lmax/10000 it counts as that: a round then makes the progress of its epochs of gradient descent
  * whatever rho, and a greater rho only slows the directions that curve much.
  *
- * The step is what algorithm and solver make of it (fplt_algorithm_step). The epochs are those that cost least a
+ * The step is what algorithm and solver make of it (fplt__algorithm_step). The epochs are those that cost least a
  * digit on quadratics with these curvatures. */
-#include "fedplt/auto.h"
+#include "job/auto.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algorithm/algorithm.h"
+#include "algorithm/local_step.h"
 #include "base/memory.h"
 #include "engine/agents_map.h"
 #include "fedplt/theory.h"
 #include "objective/objective.h"
+#include "solver/solver.h"
+#include "theory/theory.h"
 
 enum { EPOCHS_MAX = 100, EPOCHS_USUAL = 5, EPOCHS_NEWTON = 2 };
 
@@ -48,23 +51,23 @@ static fplt_status finish_bend(const fplt_objective *objective, uint32_t agent, 
     return is_flat(bend) ? look_near(objective, agent, x, &bend->near_lowest, error) : FPLT_OK;
 }
 
-fplt_status fplt_curvature_bounds_find(const fplt_objective *objective, uint32_t agent,
-                                       const double *x, fplt_curvature_bounds *bend,
-                                       fplt_error *error)
+fplt_status fplt__curvature_bounds_find(const fplt_objective *objective, uint32_t agent,
+                                        const double *x, fplt_curvature_bounds *bend,
+                                        fplt_error *error)
 {
     bend->near_lowest = NAN;
     fplt_status status = fplt_objective_curvature(objective, agent, 0, &bend->everywhere, error);
     return status ? status : finish_bend(objective, agent, x, bend, error);
 }
 
-fplt_curvature_bounds fplt_curvature_bounds_join(fplt_curvature_bounds a, fplt_curvature_bounds b)
+fplt_curvature_bounds fplt__curvature_bounds_join(fplt_curvature_bounds a, fplt_curvature_bounds b)
 {
     return (fplt_curvature_bounds){
         fplt_curvature_join(a.everywhere, b.everywhere),
         isnan(a.near_lowest) || isnan(b.near_lowest) ? NAN : fmin(a.near_lowest, b.near_lowest)};
 }
 
-double fplt_curvature_bounds_lowest(const fplt_curvature_bounds *bend)
+double fplt__curvature_bounds_lowest(const fplt_curvature_bounds *bend)
 {
     double least = FPLT_THEORY_FLAT * bend->everywhere.highest;
     if (!is_flat(bend))
@@ -77,16 +80,16 @@ double fplt_curvature_bounds_lowest(const fplt_curvature_bounds *bend)
 static fplt_theory_problem problem_of(const fplt_curvature_bounds *bend, uint32_t agents,
                                       size_t dimension)
 {
-    return (fplt_theory_problem){fplt_curvature_bounds_lowest(bend), bend->everywhere.highest,
+    return (fplt_theory_problem){fplt__curvature_bounds_lowest(bend), bend->everywhere.highest,
                                  agents, dimension};
 }
 
 static void choose_rho(const fplt_curvature_bounds *bend, double *rho, char *about, size_t size)
 {
-    double low = fplt_curvature_bounds_lowest(bend), high = bend->everywhere.highest;
+    double low = fplt__curvature_bounds_lowest(bend), high = bend->everywhere.highest;
     double most = bend->everywhere.lowest < 0 ? -0.5 / bend->everywhere.lowest : HUGE_VAL;
     fplt_theory_problem convex = {.strong_convexity = low, .smoothness = high};
-    *rho = fplt_theory_balanced_rho(&convex);
+    *rho = fplt__theory_balanced_rho(&convex);
     if (*rho > most) {
         *rho = most;
         snprintf(about, size,
@@ -159,7 +162,7 @@ static void choose_epochs(const fplt_theory_problem *problem, const fplt_run_set
 /* gamma: auto in words, and its value where the parameters it needs are known. */
 static void describe_step(const fplt_run_settings *run, fplt_auto *choice)
 {
-    const char *rule = fplt_algorithm_step_rule(run->algorithm, run->training.solver);
+    const char *rule = fplt__algorithm_step_rule(run->algorithm, run->training.solver);
     const char *whose = run->curvature.highest > 0 ? "from the public bounds"
                         : fplt_algorithm_shares_step(run->algorithm, run->training.solver)
                             ? "one for all agents"
@@ -182,7 +185,7 @@ static fplt_theory_problem as_seen(const fplt_theory_problem *problem,
 }
 
 /* Rounds a decimal digit. */
-static double patience(double rate)
+static double rounds_per_digit(double rate)
 {
     return rate < 1 ? ceil(log(10) / -log(rate)) : HUGE_VAL;
 }
@@ -198,8 +201,8 @@ static int blame_given(const fplt_theory_problem *seen, const fplt_run_settings 
         return 0;
     if (!choice->chose_rho)
         choose_rho(&choice->bend, &rho, words, sizeof words);
-    double better = patience(model_rate(seen, &run->training, rho, 0, choice->epochs)),
-           now = patience(choice->rate);
+    double better = rounds_per_digit(model_rate(seen, &run->training, rho, 0, choice->epochs)),
+           now = rounds_per_digit(choice->rate);
     if (!(now > 2 * better))
         return 0;
     char rounds[64] = "some quadratics never converge";
@@ -226,7 +229,7 @@ static void advise(const fplt_theory_problem *seen, const fplt_run_settings *run
         return;
     if (choice->rate < 1)
         snprintf(rounds, sizeof rounds, "so expect up to %.3g rounds a decimal digit",
-                 patience(choice->rate));
+                 rounds_per_digit(choice->rate));
     int accelerated = (run->algorithm->allows & FPLT_NEEDS_CERTAINTY) != 0;
     const char *const means[] = {
         run->scaled ? "" : ", features of one scale (standardise: yes)",
@@ -257,13 +260,13 @@ static void start_choice(const fplt_run_settings *run, fplt_auto *choice)
                fplt_algorithm_parameters(run->algorithm) * sizeof(double));
     choice->epochs = run->training.epochs;
     choice->chose_epochs = run->training.epochs == 0;
-    choice->chose_step = run->training.step == 0 && fplt_solver_has_step(run->training.solver);
+    choice->chose_step = run->training.step == 0 && fplt__solver_has_step(run->training.solver);
     choice->step = run->training.step > 0 ? run->training.step : NAN;
 }
 
-fplt_status fplt_auto_choose(const fplt_curvature_bounds *bend, const fplt_run_settings *run,
-                             uint32_t agents, size_t dimension, fplt_auto *choice,
-                             fplt_error *error)
+fplt_status fplt__auto_choose(const fplt_curvature_bounds *bend, const fplt_run_settings *run,
+                              uint32_t agents, size_t dimension, fplt_auto *choice,
+                              fplt_error *error)
 {
     start_choice(run, choice);
     choice->bend = *bend;
@@ -299,7 +302,7 @@ fplt_status fplt_auto_choose(const fplt_curvature_bounds *bend, const fplt_run_s
                             .epochs = choice->epochs,
                             .dimension = dimension};
         choice->step =
-            fplt_algorithm_step(run->algorithm, run->training.solver, &facts, choice->parameter)
+            fplt__algorithm_step(run->algorithm, run->training.solver, &facts, choice->parameter)
                 .automatic;
         describe_step(run, choice);
     }
@@ -348,7 +351,7 @@ static fplt_status find_bend(const fplt_objective *objective, const fplt_run_set
                                   bending.bends, sizeof *bending.bends, error);
     for (uint32_t i = 0; !status && i < agents; i++) {
         curvatures[i] = bending.bends[i].everywhere;
-        *bend = i ? fplt_curvature_bounds_join(*bend, bending.bends[i]) : bending.bends[i];
+        *bend = i ? fplt__curvature_bounds_join(*bend, bending.bends[i]) : bending.bends[i];
     }
     fplt__free(bending.bends);
     return status;
@@ -368,8 +371,8 @@ static fplt_status check_own_epochs(const fplt_run_settings *run, uint32_t agent
     return FPLT_OK;
 }
 
-fplt_status fplt_auto_resolve(const fplt_objective *objective, const fplt_run_settings *run,
-                              fplt_auto *choice, fplt_error *error)
+fplt_status fplt__auto_resolve(const fplt_objective *objective, const fplt_run_settings *run,
+                               fplt_auto *choice, fplt_error *error)
 {
     uint32_t agents = fplt_objective_agents(objective);
     fplt_curvature_bounds bend = {run->curvature, NAN};
@@ -385,15 +388,15 @@ fplt_status fplt_auto_resolve(const fplt_objective *objective, const fplt_run_se
             status = find_bend(objective, run, curvatures, &bend, error);
     }
     if (!status)
-        status = fplt_auto_choose(&bend, run, agents, fplt_objective_dimension(objective), choice,
-                                  error);
+        status = fplt__auto_choose(&bend, run, agents, fplt_objective_dimension(objective), choice,
+                                   error);
     choice->curvatures = curvatures;
     if (status)
-        fplt_auto_clear(choice);
+        fplt__auto_clear(choice);
     return status;
 }
 
-void fplt_auto_apply(const fplt_auto *choice, fplt_run_settings *run)
+void fplt__auto_apply(const fplt_auto *choice, fplt_run_settings *run)
 {
     run->parameter = choice->parameter;
     run->training.epochs = choice->epochs;
@@ -401,7 +404,7 @@ void fplt_auto_apply(const fplt_auto *choice, fplt_run_settings *run)
         run->curvatures = choice->curvatures;
 }
 
-void fplt_auto_clear(fplt_auto *choice)
+void fplt__auto_clear(fplt_auto *choice)
 {
     fplt__free(choice->curvatures);
     memset(choice, 0, sizeof *choice);

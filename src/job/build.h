@@ -4,6 +4,7 @@
 #define FPLT_JOB_BUILD_H
 
 #include "fedplt/job.h"
+#include "fedplt/transform.h"
 
 /* `view` points into what is owned here, or at what the source lends. */
 struct fplt_job {
@@ -23,7 +24,7 @@ struct fplt_job {
 /* Given, where the command at hand has such a setting at all. */
 int fplt__job_setting_wished(const fplt_settings *settings, const char *name);
 
-/* Number of items of a list, as fplt_list_next separates them. */
+/* Number of items of a list, as fplt__list_next separates them. */
 size_t fplt__job_list_length(const char *list);
 
 /* Reads or generates the rows, or takes those of `source`; divides them, holds rows out and transforms both sets. The
@@ -43,8 +44,8 @@ fplt_status fplt__job_build_training(fplt_job *job, const fplt_settings *setting
 
 /* The algorithm with its parameters, and the settings of the run; `number` is that of the Monte Carlo run. Needs the
  * training. */
-fplt_status fplt__job_build_run(fplt_job *job, const fplt_settings *settings, uint32_t number,
-                                fplt_error *error);
+fplt_status fplt__job_build_run(fplt_job *job, const fplt_settings *settings,
+                                const fplt_job_source *source, uint32_t number, fplt_error *error);
 
 /* Turns what is auto into numbers; agents with no epochs of their own (0) take the common ones. With `public_only`
  * nothing is read from the data. `own_data`: rows that were given, not generated. */

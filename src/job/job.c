@@ -1,5 +1,7 @@
 /* A training job from settings: declaration of the settings, creation and destruction. */
+#include "fedplt/algorithm.h"
 #include "fedplt/job.h"
+#include "fedplt/participation.h"
 
 #include <string.h>
 
@@ -7,6 +9,8 @@
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "data/tables.h"
+#include "job/auto.h"
 #include "job/build.h"
 #include "job/job.h"
 #include "job/tables.h"
@@ -25,11 +29,11 @@ static const struct section sections[] = {
     {FPLT_JOB_DIVIDE | FPLT_JOB_PREPARE | FPLT_JOB_GENERATE | FPLT_JOB_PARTICIPATION | FPLT_JOB_RUN,
      "run", fplt__job_seed_table},
     {FPLT_JOB_READ, "data", fplt__job_data_table},
-    {FPLT_JOB_READ, "data", fplt_read_table},
-    {FPLT_JOB_DIVIDE, "data", fplt_partition_table},
+    {FPLT_JOB_READ, "data", fplt__read_table},
+    {FPLT_JOB_DIVIDE, "data", fplt__partition_table},
     {FPLT_JOB_PREPARE, "data", fplt__job_holdout_table},
-    {FPLT_JOB_PREPARE, "data", fplt_transform_table},
-    {FPLT_JOB_GENERATE, "generated data", fplt_generate_table},
+    {FPLT_JOB_PREPARE, "data", fplt__transform_table},
+    {FPLT_JOB_GENERATE, "generated data", fplt__generate_table},
     {FPLT_JOB_COST, "cost", fplt__job_cost_table},
     {FPLT_JOB_COMPOSITE, "common cost h", fplt__job_composite_table},
     {FPLT_JOB_ALGORITHM, "algorithm", fplt__job_algorithm_table},
@@ -51,7 +55,7 @@ fplt_status fplt__job_algorithm(const char *name, const fplt_algorithm **algorit
                                 fplt_error *error)
 {
     *algorithm = fplt_algorithm_find(name);
-    return *algorithm ? FPLT_OK : fplt_unknown_name("algorithm", name, algorithm_name, error);
+    return *algorithm ? FPLT_OK : fplt__unknown_name("algorithm", name, algorithm_name, error);
 }
 
 static int is_taken(const char *name)
@@ -63,16 +67,22 @@ static int is_taken(const char *name)
     return 0;
 }
 
-/* A parameter with the name of another setting would silently share its value. */
-static fplt_status declare_own(fplt_settings *settings, const fplt_algorithm *algorithm,
-                               fplt_error *error)
+fplt_status fplt__job_check_parameters(const fplt_algorithm *algorithm, fplt_error *error)
 {
     for (const fplt_setting *row = algorithm->settings; row->name; row++)
         if (is_taken(row->name))
             return fplt_error_set(error, FPLT_FAILED,
                                   "the parameter %s of %s has the name of a setting of every job",
                                   row->name, algorithm->name);
-    return fplt_settings_add(settings, algorithm->name, algorithm->settings, error);
+    return FPLT_OK;
+}
+
+static fplt_status declare_own(fplt_settings *settings, const fplt_algorithm *algorithm,
+                               fplt_error *error)
+{
+    fplt_status status = fplt__job_check_parameters(algorithm, error);
+    return status ? status
+                  : fplt_settings_add(settings, algorithm->name, algorithm->settings, error);
 }
 
 fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts, const char *name,
@@ -107,7 +117,7 @@ static fplt_status refuse_given(const fplt_settings *settings, const fplt_settin
         if (fplt_settings_given(settings, row->name) && strcmp(row->name, "seed") != 0 &&
             strcmp(row->name, but) != 0)
             return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is given, but %s; leave it out",
-                                  fplt_settings_origin(settings, row->name), row->name, instead);
+                                  fplt__settings_origin(settings, row->name), row->name, instead);
     return FPLT_OK;
 }
 
@@ -116,12 +126,12 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
 {
     static const char costs[] = "the costs are the caller's own",
                       data[] = "the data set is in memory";
-    const fplt_setting *const about_costs[] = {fplt__job_data_table, fplt_read_table,
-                                               fplt_partition_table, fplt__job_holdout_table,
-                                               fplt_transform_table, fplt_generate_table,
+    const fplt_setting *const about_costs[] = {fplt__job_data_table,  fplt__read_table,
+                                               fplt__partition_table, fplt__job_holdout_table,
+                                               fplt__transform_table, fplt__generate_table,
                                                fplt__job_cost_table};
-    const fplt_setting *const about_data[] = {fplt__job_data_table, fplt_read_table,
-                                              fplt_generate_table};
+    const fplt_setting *const about_data[] = {fplt__job_data_table, fplt__read_table,
+                                              fplt__generate_table};
     fplt_status status = FPLT_OK;
     if (fplt__job_setting_is(settings, "engine", "mpi") && !source->ranks && !source->whole)
         return fplt_error_set(
@@ -129,7 +139,7 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
             "%s: engine is mpi, but this process runs without MPI: start `mpirun -n 4 "
             "fedplt train ... --engine mpi`, with a fedplt whose `fedplt version` tells "
             "of MPI",
-            fplt_settings_origin(settings, "engine"));
+            fplt__settings_origin(settings, "engine"));
     if (source->objective && source->dataset)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "a data set and own costs are both given; leave one of them out");
@@ -143,9 +153,9 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     if (!status && source->solver && !source->public_only &&
         fplt_settings_given(settings, "solver"))
         status = fplt_error_set(error, FPLT_BAD_VALUE,
-                                "%s: solver is given, but a solver of one's own takes its place; "
+                                "%s: solver is given, but a custom solver takes its place; "
                                 "leave one of them out",
-                                fplt_settings_origin(settings, "solver"));
+                                fplt__settings_origin(settings, "solver"));
     return status;
 }
 
@@ -155,16 +165,16 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
     fplt_status status;
     if ((status = fplt__job_build_costs(job, settings, run, source, error)) ||
         (status = fplt__job_build_training(job, settings, source, error)) ||
-        (status = fplt__job_build_run(job, settings, run, error)) ||
+        (status = fplt__job_build_run(job, settings, source, run, error)) ||
         (status = fplt__job_resolve_auto(
              job, settings, source->public_only,
              source->dataset || fplt__job_setting_wished(settings, "data"), error)) ||
         !source->start)
         return status;
     size_t count = source->start_count;
-    return fplt_job_start(job, source->start,
-                          count ? count : fplt_objective_dimension(job->view.objective), "start",
-                          error);
+    return fplt__job_start(job, source->start,
+                           count ? count : fplt_objective_dimension(job->view.objective), "start",
+                           error);
 }
 
 fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
@@ -176,7 +186,7 @@ fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
     source = source ? source : &nothing;
     fplt_status status = check_source(settings, source, error);
     if (!status)
-        status = fplt_settings_effective(settings, error);
+        status = fplt__settings_effective(settings, error);
     if (!status)
         status = fplt__alloc_into(&job, 1, sizeof *job, "a job", error);
     if (status) {
@@ -194,8 +204,8 @@ fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
     return FPLT_OK;
 }
 
-fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **out,
-                            fplt_error *error)
+fplt_status fplt__job_create(const fplt_settings *settings, uint32_t run, fplt_job **out,
+                             fplt_error *error)
 {
     return fplt_job_create_from(settings, run, NULL, out, error);
 }
@@ -210,7 +220,7 @@ void fplt_job_destroy(fplt_job *job)
     fplt_dataset_destroy(job->training);
     fplt_dataset_destroy(job->held_out);
     fplt_transform_clear(&job->transform);
-    fplt_auto_clear(&job->automatic);
+    fplt__auto_clear(&job->automatic);
     fplt__free(job->each);
     fplt__free(job->start);
     fplt__free(job);
@@ -229,6 +239,7 @@ void fplt__job_take_plan(fplt_job *job, const fplt__job_plan *plan)
     run->training.step = plan->step;
     run->training.epochs = plan->epochs;
     run->training.noise_tau = plan->noise_tau;
+    run->unit = plan->unit;
     run->each = plan->each;
     run->rounds = plan->rounds;
     run->tolerance = run->change = 0;
@@ -243,8 +254,8 @@ void fplt__job_take_plan(fplt_job *job, const fplt__job_plan *plan)
     job->view.planned = plan->planned;
 }
 
-fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension, const char *origin,
-                           fplt_error *error)
+fplt_status fplt__job_start(fplt_job *job, const double *x, size_t dimension, const char *origin,
+                            fplt_error *error)
 {
     size_t n = fplt_objective_dimension(job->view.objective);
     if (dimension != n)

@@ -3,17 +3,23 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
 #include "engine/ranks.h"
 #include "job/build.h"
 #include "job/job.h"
 #include "linalg/kernel.h"
 #include "objective/objective.h"
+#include "objective/objective_access.h"
+#include "prox/prox.h"
+#include "prox/prox_access.h"
+#include "fedplt/solver.h"
 
-fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task task)
+fplt_objective_settings fplt__job_cost_settings(const fplt_settings *settings, fplt_task task)
 {
     static const char *const by_task[] = {[FPLT_TASK_BINARY] = "logistic",
                                           [FPLT_TASK_CLASSES] = "softmax",
@@ -36,7 +42,7 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     /* a preference is no wish: where the loss sees no intercept there is none */
     cost.intercept =
         fplt_settings_switch(settings, "intercept") &&
-        (fplt_settings_given(settings, "intercept") || fplt_loss_takes_intercept(cost.loss));
+        (fplt_settings_given(settings, "intercept") || fplt__loss_takes_intercept(cost.loss));
     cost.weigh_rows = fplt__job_setting_is(settings, "weights", "rows");
     cost.clip = fplt_settings_real(settings, "clip");
     cost.kernel = fplt_settings_text(settings, "kernel");
@@ -49,7 +55,7 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
 fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt_job_source *source,
                                        fplt_task task)
 {
-    fplt_objective_settings cost = fplt_job_cost(settings, task);
+    fplt_objective_settings cost = fplt__job_cost_settings(settings, task);
     cost.weigh_rows |= source->weigh_rows;
     cost.intercept |= source->intercept;
     if (source->weight > 0)
@@ -64,8 +70,14 @@ fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt
     return cost;
 }
 
-fplt_status fplt_job_composite(const fplt_settings *settings, size_t dimension, size_t intercepts,
-                               fplt_prox **prox, fplt_error *error)
+int fplt__job_penalises_columns(const fplt_settings *settings)
+{
+    return fplt__settings_find(settings, "penalty-units") &&
+           fplt__job_setting_is(settings, "penalty-units", "columns");
+}
+
+fplt_status fplt__job_composite(const fplt_settings *settings, size_t dimension, size_t intercepts,
+                                fplt_prox **prox, fplt_error *error)
 {
     fplt_prox_settings h = fplt_prox_defaults();
     h.name = fplt_settings_text(settings, "h");
@@ -76,6 +88,19 @@ fplt_status fplt_job_composite(const fplt_settings *settings, size_t dimension, 
     h.radius = fplt_settings_real(settings, "h-radius");
     h.group = (size_t)fplt_settings_integer(settings, "h-group");
     return fplt_prox_create(&h, dimension, dimension - intercepts, prox, error);
+}
+
+fplt_status fplt__job_prox(const fplt_job_view *view, const fplt_settings *settings, size_t n,
+                           size_t intercepts, fplt_prox **prox, fplt_error *error)
+{
+    fplt_status status = fplt__job_composite(settings, n, intercepts, prox, error);
+    if (!status && view->cost.units && !fplt__prox_is_zero(*prox))
+        status = fplt__prox_set_units(*prox, view->cost.units, view->transform->features, error);
+    if (status) {
+        fplt_prox_destroy(*prox);
+        *prox = NULL;
+    }
+    return status;
 }
 
 /* Facts that depend on the rows or the machine of every process: the largest label, and the number of the first kernel
@@ -136,7 +161,28 @@ fplt_status fplt__job_labelled(const fplt_settings *settings, const char *loss, 
                : fplt_error_set(error, FPLT_BAD_VALUE,
                                 "%s: label is none, but the loss %s learns from labels: name their "
                                 "column",
-                                fplt_settings_origin(settings, "label"), loss);
+                                fplt__settings_origin(settings, "label"), loss);
+}
+
+/* Effects of sites: Cox has a baseline of every site already; a site of one class has no finite effect without a
+ * penalty, which is said. */
+static fplt_status check_sites(const fplt_dataset *training, const char *loss, fplt_error *error)
+{
+    if (strcmp(loss, "cox") == 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "site-effects is fixed, but survival times have a baseline hazard of "
+                              "every site already (strata); leave it out");
+    for (uint32_t i = 0; fplt__task_classifies(training->task) && i < training->agents; i++) {
+        size_t first = training->first[i], r = first, end = training->first[i + 1];
+        while (r < end && training->label[r] == training->label[first])
+            r++;
+        if (r == end && end > first)
+            fplt__log(FPLT_LOG_WARNING,
+                      "the site '%.80s' has rows of one class only: its effect is as large as the "
+                      "penalty allows, and without one it has none",
+                      fplt_dataset_agent_name(training, i));
+    }
+    return FPLT_OK;
 }
 
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
@@ -161,6 +207,11 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         return status;
     if (!source->public_only && (status = check_labels(job->training, error)))
         return status;
+    if (fplt__job_setting_is(settings, "site-effects", "fixed") &&
+        (status = check_sites(job->training, view->cost.loss, error)))
+        return status;
+    if (fplt__job_penalises_columns(settings))
+        view->cost.units = job->transform.scale;
     job->training->passes = source->rows_once;
     status = source->rows_once
                  ? fplt__objective_create_of(&view->cost, job->training, &job->objective, error)
@@ -180,8 +231,8 @@ fplt_status fplt__job_build_costs(fplt_job *job, const fplt_settings *settings, 
     if (status)
         return status;
     size_t n = fplt_objective_dimension(view->objective);
-    size_t intercepts = fplt_objective_intercepts(view->objective);
-    if ((status = fplt_job_composite(settings, n, intercepts, &job->prox, error)))
+    size_t intercepts = fplt__objective_intercepts(view->objective);
+    if ((status = fplt__job_prox(view, settings, n, intercepts, &job->prox, error)))
         return status;
     view->prox = job->prox;
     return FPLT_OK;

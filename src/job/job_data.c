@@ -5,15 +5,18 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
+#include "data/schema.h"
+#include "data/schema_access.h"
 #include "engine/ranks.h"
-#include "fedplt/schema.h"
 #include "job/build.h"
 #include "job/job.h"
+#include "objective/objective_access.h"
 
 /* Given, where the command at hand has such a setting at all. */
 int fplt__job_setting_wished(const fplt_settings *settings, const char *name)
 {
-    return fplt_settings_find(settings, name) && fplt_settings_given(settings, name);
+    return fplt__settings_find(settings, name) && fplt_settings_given(settings, name);
 }
 
 int fplt__job_setting_is(const fplt_settings *settings, const char *name, const char *word)
@@ -31,13 +34,37 @@ static const char *filling(const fplt_settings *settings)
                : fplt_settings_text(settings, "missing");
 }
 
-void fplt_job_filling(const fplt_settings *settings, fplt_transform_settings *transform)
+void fplt__job_filling(const fplt_settings *settings, fplt_transform_settings *transform)
 {
     transform->fill = filling(settings);
     transform->fill_value = fplt_settings_real(settings, "missing-value");
+    transform->fill_bounds = fplt_settings_text(settings, "missing-bounds");
+    transform->fill_cells = (unsigned)fplt_settings_integer(settings, "missing-cells");
 }
 
-fplt_read_settings fplt_job_read(const fplt_settings *settings)
+static int has_site_effects(const fplt_settings *settings)
+{
+    return fplt__settings_find(settings, "site-effects") &&
+           fplt__job_setting_is(settings, "site-effects", "fixed");
+}
+
+static const char *formula_of(const fplt_settings *settings)
+{
+    return fplt__settings_find(settings, "formula") ? fplt_settings_text(settings, "formula")
+                                                    : NULL;
+}
+
+/* Labels are numbers where the loss takes nothing else, and where the task says so. */
+static const char *labels_task(const fplt_settings *settings)
+{
+    return fplt__job_setting_is(settings, "task", "auto") &&
+                   fplt__settings_find(settings, "loss") &&
+                   fplt__loss_takes_numbers_only(fplt_settings_text(settings, "loss"))
+               ? "regression"
+               : fplt_settings_text(settings, "task");
+}
+
+fplt_read_settings fplt__job_read(const fplt_settings *settings)
 {
     fplt_read_settings read = fplt_read_defaults();
     read.format = fplt_settings_text(settings, "format");
@@ -57,11 +84,11 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.row_weight = fplt_settings_text(settings, "row-weight");
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
-    read.task = fplt_settings_text(settings, "task");
+    read.task = labels_task(settings);
     read.decimal = fplt_settings_text(settings, "decimal");
     read.missing_codes = fplt_settings_text(settings, "missing-codes");
     read.dates = fplt_settings_text(settings, "dates");
-    if (fplt_settings_find(settings, "threads"))
+    if (fplt__settings_find(settings, "threads"))
         read.threads = (unsigned)fplt_settings_integer(settings, "threads");
     return read;
 }
@@ -110,7 +137,7 @@ size_t fplt__job_list_length(const char *list)
     size_t count = 0;
     char item[8];
     while (*list) {
-        list = fplt_list_next(list, item, sizeof item);
+        list = fplt__list_next(list, item, sizeof item);
         count++;
     }
     return count;
@@ -128,9 +155,20 @@ static fplt_status split(const char *list, char ***items, size_t *count, fplt_er
     char *text = (char *)(*items + *count);
     for (size_t i = 0; i < *count; i++, text += room) {
         (*items)[i] = text;
-        list = fplt_list_next(list, text, room);
+        list = fplt__list_next(list, text, room);
     }
     return FPLT_OK;
+}
+
+/* Whether a promise is wanted, of commands that make one. */
+static int is_private(const fplt_settings *settings)
+{
+    static const char *const names[] = {"privacy.epsilon", "privacy.tau"};
+    int wanted = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        wanted |=
+            fplt__settings_find(settings, names[i]) && fplt_settings_given(settings, names[i]);
+    return wanted;
 }
 
 /* The schema of the settings, to be destroyed; NULL: none. */
@@ -139,15 +177,18 @@ static fplt_status load_schema(const fplt_settings *settings, const char *path,
 {
     const char *file = fplt_settings_text(settings, "schema");
     const char *bounds = fplt_settings_text(settings, "bounds");
-    fplt_read_settings read = fplt_job_read(settings);
+    fplt_read_settings read = fplt__job_read(settings);
     *schema = NULL;
     if (!file && !bounds)
         return FPLT_OK;
-    return file ? fplt_schema_read(file, schema, error)
-                : fplt_schema_flat(path, &read, bounds, schema, error);
+    fplt_status status = file ? fplt_schema_read(file, schema, error)
+                              : fplt__schema_flat(path, &read, bounds, schema, error);
+    if (!status && is_private(settings))
+        fplt__schema_be_lenient(*schema);
+    return status;
 }
 
-fplt_status fplt_job_schema(const fplt_settings *settings, fplt_schema **schema, fplt_error *error)
+fplt_status fplt__job_schema(const fplt_settings *settings, fplt_schema **schema, fplt_error *error)
 {
     const char *data = fplt_settings_text(settings, "data");
     char **items = NULL;
@@ -164,7 +205,7 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
                               const fplt_read_settings *read, int silent, fplt_dataset **dataset,
                               fplt_error *error)
 {
-    fplt_read_settings own = fplt_job_read(settings);
+    fplt_read_settings own = fplt__job_read(settings);
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
@@ -200,7 +241,7 @@ static fplt_status divide(const fplt_settings *settings, fplt_dataset **dataset,
             error, FPLT_BAD_VALUE,
             "%s: agents is %u, but the data belong to %u sites; leave agents out, "
             "or give a partition to divide the rows anew",
-            fplt_settings_origin(settings, "agents"), agents, there);
+            fplt__settings_origin(settings, "agents"), agents, there);
     if (name)
         partition.name = name;
     if (counted)
@@ -232,9 +273,9 @@ static fplt_status read_dataset(const fplt_settings *settings, uint32_t run,
     return status;
 }
 
-fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const char *const *paths,
-                             size_t count, const fplt_read_settings *read, fplt_dataset **dataset,
-                             fplt_error *error)
+fplt_status fplt__job_dataset(const fplt_settings *settings, uint32_t run, const char *const *paths,
+                              size_t count, const fplt_read_settings *read, fplt_dataset **dataset,
+                              fplt_error *error)
 {
     return read_dataset(settings, run, paths, count, read, 0, dataset, error);
 }
@@ -260,7 +301,14 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
 {
     fplt_transform_settings wanted = fplt_transform_defaults();
     wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
+    wanted.stretch = source->by_schema ? source->stretch : 0;
     wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
+    wanted.formula = formula_of(settings);
+    wanted.site_effects = has_site_effects(settings);
+    /* the penalty of a column that hardly varies would otherwise curve far more than the losses */
+    if (fplt__job_penalises_columns(settings) &&
+        !fplt__job_setting_is(settings, "regulariser", "none"))
+        wanted.ridge = fplt_settings_real(settings, "eps");
     return wanted;
 }
 
@@ -272,7 +320,8 @@ static int is_apart(const fplt_settings *settings, const fplt_job_source *source
            !(fplt__job_setting_wished(settings, "data") &&
              (!fplt__job_setting_wished(settings, "schema") ||
               fplt__job_setting_wished(settings, "agents"))) &&
-           !(fplt_settings_real(settings, "holdout") > 0) &&
+           !(fplt_settings_real(settings, "holdout") > 0) && !formula_of(settings) &&
+           !has_site_effects(settings) &&
            !fplt__job_setting_is(settings, "class-weight", "balanced");
 }
 
@@ -307,7 +356,7 @@ static fplt_status transform_both(const fplt_settings *settings, const fplt_job_
 {
     fplt_transform_settings wanted = fplt__job_transform(settings, source);
     if (!source->by_schema)
-        fplt_job_filling(settings, &wanted);
+        fplt__job_filling(settings, &wanted);
     const fplt__relay relay = {relay_ready, relay_take, relay_pass, source->ranks};
     fplt_status status =
         fplt__transform_fit(training, &wanted, is_apart(settings, source) ? &relay : NULL,
@@ -354,7 +403,7 @@ static fplt_status generate_own(const fplt_settings *settings, uint32_t run,
 static fplt_status read_own(const fplt_settings *settings, const fplt_job_source *source,
                             fplt_dataset **dataset, fplt_error *error)
 {
-    fplt_read_settings read = fplt_job_read(settings);
+    fplt_read_settings read = fplt__job_read(settings);
     fplt_schema *schema = NULL;
     char **items = NULL;
     size_t count;
@@ -370,6 +419,23 @@ static fplt_status read_own(const fplt_settings *settings, const fplt_job_source
     fplt__free(items);
     fplt_schema_destroy(schema);
     return status;
+}
+
+/* Refuses rows that are all alike: a model of them would say nothing. */
+static fplt_status check_variation(const fplt_dataset *training, fplt_error *error)
+{
+    fplt_rows all = fplt_dataset_all(training);
+    for (size_t r = 1; all.dense && r < all.count; r++)
+        if (memcmp(all.dense, all.dense + r * all.features, all.features * sizeof *all.dense) != 0)
+            return FPLT_OK;
+    if (!all.dense || all.count < 2)
+        return FPLT_OK;
+    const char *name = fplt_dataset_feature_name(training, 0);
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "every column is constant: '%.80s' and all others have the same value in "
+                          "all %zu rows, so there is nothing to learn from; look at the file with "
+                          "`fedplt data inspect`",
+                          name ? name : "1", all.count);
 }
 
 fplt_status fplt__job_build_data(const fplt_settings *settings, uint32_t run,
@@ -389,12 +455,16 @@ fplt_status fplt__job_build_data(const fplt_settings *settings, uint32_t run,
         status = read_dataset(settings, run, NULL, 0, NULL, source->public_only, training, error);
     else if (!source->part)
         status = divide(settings, training, error);
+    if (!status && !(*training)->census)
+        status = fplt__dataset_drop_weightless(training, error);
+    if (!status && !source->dataset && !source->public_only && !(*training)->census)
+        status = check_variation(*training, error);
     if (!status && !source->part)
         status = hold_out(settings, training, held_out, error);
     if (!status)
         status = transform_both(settings, source, *training, *held_out, transform, error);
     if (!status && fplt__job_setting_is(settings, "class-weight", "balanced"))
-        status = fplt_dataset_balance(*training, error);
+        status = fplt__dataset_balance(*training, error);
     if (!status)
         status = keep_own(source, training, held_out, error);
     if (status) {

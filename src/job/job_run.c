@@ -6,9 +6,14 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/hub_node.h"
+#include "job/auto.h"
 #include "job/build.h"
 #include "job/job.h"
 #include "objective/objective.h"
+#include "participation/participation.h"
+#include "prox/prox_access.h"
 
 static const char *solver_name(size_t index, const char **help)
 {
@@ -29,18 +34,18 @@ static fplt_status read_shares(const fplt_settings *settings, uint32_t agents, d
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: active-share has %zu numbers, but it must have 1, or %u: one an "
                               "agent",
-                              fplt_settings_origin(settings, "active-share"), count, agents);
+                              fplt__settings_origin(settings, "active-share"), count, agents);
     fplt_status status = fplt__alloc_into(shares, count, sizeof **shares, "probabilities", error);
     char item[64];
     for (size_t i = 0; !status && i < count; i++) {
-        list = fplt_list_next(list, item, sizeof item);
-        status = fplt_parse_real(item, &(*shares)[i]);
+        list = fplt__list_next(list, item, sizeof item);
+        status = fplt__parse_real(item, &(*shares)[i]);
     }
     return status;
 }
 
-fplt_status fplt_job_participation(const fplt_settings *settings, uint32_t agents,
-                                   fplt_participation **participation, fplt_error *error)
+fplt_status fplt__job_participation(const fplt_settings *settings, uint32_t agents,
+                                    fplt_participation **participation, fplt_error *error)
 {
     double *shares = NULL;
     fplt_participation_settings rule = {.rule = fplt_settings_text(settings, "participation"),
@@ -81,8 +86,8 @@ fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_sou
         source->solver ? source->solver : fplt_solver_find(fplt_settings_text(settings, "solver"));
     training->context = source->solver_context;
     if (!training->solver)
-        return fplt_unknown_name("solver", fplt_settings_text(settings, "solver"), solver_name,
-                                 error);
+        return fplt__unknown_name("solver", fplt_settings_text(settings, "solver"), solver_name,
+                                  error);
     fplt_status status = FPLT__CHECK_TABLE(fplt_solver, training->solver, error);
     if (status)
         return status;
@@ -132,7 +137,7 @@ fplt_status fplt__job_build_training(fplt_job *job, const fplt_settings *setting
     uint32_t agents = fplt_objective_agents(job->view.objective);
     const char *path = fplt_settings_text(settings, "uncoordinated");
     fplt_status status;
-    if ((status = fplt_job_participation(settings, agents, &job->participation, error)) ||
+    if ((status = fplt__job_participation(settings, agents, &job->participation, error)) ||
         (status = fplt__job_training(settings, source, &run->training, error)))
         return status;
     job->view.participation = run->participation = job->participation;
@@ -140,8 +145,8 @@ fplt_status fplt__job_build_training(fplt_job *job, const fplt_settings *setting
         return FPLT_OK;
     if ((status = fplt__alloc_into(&job->each, agents, sizeof *job->each,
                                    "the training of each agent", error)) ||
-        (status = fplt_job_uncoordinated(path, &run->training, job->training, agents, job->each,
-                                         error)) ||
+        (status = fplt__job_uncoordinated(path, &run->training, job->training, agents, job->each,
+                                          error)) ||
         (status = check_solvers(job, settings, error)))
         return status;
     run->each = job->each;
@@ -166,14 +171,14 @@ static double numbers_at_hand(const fplt_job *job, const fplt_settings *settings
 }
 
 /* What is best, and of what may be taken the best. */
-static const fplt_algorithm *choose_method(fplt_occasion *occasion, int withheld, char *reason,
+static const fplt_algorithm *choose_method(fplt__occasion *occasion, int withheld, char *reason,
                                            size_t size)
 {
-    const fplt_algorithm *best = fplt_method_choose(occasion, reason, size);
+    const fplt_algorithm *best = fplt__method_choose(occasion, reason, size);
     if (!withheld || !(best->allows & FPLT_SENDS_HESSIANS))
         return best;
     occasion->hessians = 0;
-    const fplt_algorithm *next = fplt_method_choose(occasion, reason, size);
+    const fplt_algorithm *next = fplt__method_choose(occasion, reason, size);
     size_t used = strlen(reason);
     snprintf(reason + used, size - used,
              " %s would need fewer rounds, but some site does not let Hessians leave.", best->name);
@@ -184,15 +189,17 @@ void fplt__job_method(const fplt_settings *settings, const fplt__method_context 
                       fplt_run_settings *run, double *parameter, char *reason, size_t size)
 {
     const fplt_solver *solver = run->training.solver;
-    const char *regulariser = scene->regulariser;
-    fplt_occasion occasion = {
+    fplt__occasion occasion = {
         .dimension = scene->dimension,
-        .partial = !fplt_participation_is_full(scene->participation),
+        .agents = scene->agents,
+        .cohort = fplt_expected_cohort(scene->participation),
+        .partial = !fplt__participation_is_full(scene->participation),
         .random = scene->varied || solver->traits & (FPLT_STOCHASTIC | FPLT_NOISY),
         .trains = was_given(settings, "solver") || was_given(settings, "epochs") ||
                   was_given(settings, "gamma"),
-        .composite = !fplt_prox_is_zero(scene->prox),
-        .hessians = !regulariser || strcmp(regulariser, "nonconvex") != 0,
+        .composite = !fplt__prox_is_zero(scene->prox),
+        .hessians = !scene->own_costs,
+        .bending = fplt__objective_bending(scene->objective),
         .gradient_time = fplt_settings_real(settings, "t-gradient"),
         .communication_time = fplt_settings_real(settings, "t-communication"),
         .numbers = scene->numbers,
@@ -204,16 +211,33 @@ void fplt__job_method(const fplt_settings *settings, const fplt__method_context 
         run->training.epochs = 0;
 }
 
+fplt_status fplt__job_take_algorithm(const fplt_algorithm *algorithm, fplt_run_settings *run,
+                                     double *parameter)
+{
+    run->algorithm = algorithm;
+    fplt_algorithm_defaults(algorithm, parameter);
+    return FPLT_OK;
+}
+
+const fplt_algorithm *fplt__job_form(const fplt_algorithm *algorithm,
+                                     const fplt_participation *participation)
+{
+    return algorithm->partial_form && !fplt__participation_is_full(participation)
+               ? algorithm->partial_form
+               : algorithm;
+}
+
 static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
     if (fplt_settings_is_auto(settings, "algorithm")) {
         const fplt_job_view *view = &job->view;
         fplt__method_context scene = {.dimension = fplt_objective_dimension(view->objective),
+                                      .agents = fplt_objective_agents(view->objective),
                                       .participation = view->participation,
                                       .prox = job->prox,
-                                      .regulariser =
-                                          view->cost.loss ? view->cost.regulariser : "nonconvex",
+                                      .objective = view->objective,
+                                      .own_costs = !view->cost.loss,
                                       .varied = job->each != NULL,
                                       .numbers = numbers_at_hand(job, settings)};
         fplt__job_method(settings, &scene, run, job->parameter, job->reason, sizeof job->reason);
@@ -221,8 +245,10 @@ static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fpl
     }
     fplt_status status =
         fplt__job_algorithm(fplt_settings_text(settings, "algorithm"), &run->algorithm, error);
-    if (!status)
+    if (!status) {
+        run->algorithm = fplt__job_form(run->algorithm, job->view.participation);
         fplt_algorithm_read(run->algorithm, settings, job->parameter);
+    }
     return status;
 }
 
@@ -239,8 +265,8 @@ void fplt__job_run(const fplt_settings *settings, fplt_run_settings *run)
     run->communication_time = fplt_settings_real(settings, "t-communication");
 }
 
-fplt_status fplt__job_build_run(fplt_job *job, const fplt_settings *settings, uint32_t number,
-                                fplt_error *error)
+fplt_status fplt__job_build_run(fplt_job *job, const fplt_settings *settings,
+                                const fplt_job_source *source, uint32_t number, fplt_error *error)
 {
     static const struct {
         const char *word;
@@ -250,7 +276,9 @@ fplt_status fplt__job_build_run(fplt_job *job, const fplt_settings *settings, ui
                   {"random", FPLT_START_RANDOM},
                   {"prior", FPLT_START_PRIOR}};
     fplt_run_settings *run = &job->view.run;
-    fplt_status status = read_method(job, settings, error);
+    fplt_status status = source->algorithm
+                             ? fplt__job_take_algorithm(source->algorithm, run, job->parameter)
+                             : read_method(job, settings, error);
     if (status)
         return status;
     run->parameter = job->parameter;
@@ -269,10 +297,10 @@ fplt_status fplt__job_build_run(fplt_job *job, const fplt_settings *settings, ui
 uint32_t fplt__job_spacing(const fplt__load *load, const fplt_run_settings *run,
                            const fplt_participation *participation, int own_data)
 {
-    double agents = fplt_participation_agents(participation), cohort = 0;
-    int full = fplt_participation_is_full(participation);
+    double agents = fplt__participation_agents(participation), cohort = 0;
+    int full = fplt__participation_is_full(participation);
     for (uint32_t i = 0; i < agents; i++)
-        cohort += fplt_participation_rate(participation, i);
+        cohort += fplt__participation_rate(participation, i);
     if (full && (!own_data || run->algorithm->allows & FPLT_TRAINS_NOTHING))
         return run->evaluate_every;
     return (uint32_t)fplt__load_spacing(load, &run->training, agents, cohort);
@@ -289,10 +317,10 @@ fplt_status fplt__job_resolve_auto(fplt_job *job, const fplt_settings *settings,
         return FPLT_OK;
     }
     run->scaled = job->transform.scale != NULL;
-    fplt_status status = fplt_auto_resolve(job->view.objective, run, &job->automatic, error);
+    fplt_status status = fplt__auto_resolve(job->view.objective, run, &job->automatic, error);
     if (status)
         return status;
-    fplt_auto_apply(&job->automatic, run);
+    fplt__auto_apply(&job->automatic, run);
     memcpy(job->automatic.about_algorithm, job->reason, sizeof job->reason);
     job->view.automatic = &job->automatic;
     fplt__load load = fplt__load_of(job->view.objective);

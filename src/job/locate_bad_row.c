@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "data/address.h"
+#include "data/dataset_access.h"
 #include "job/job.h"
 
 static int is_huge(const fplt_rows *rows, size_t row, int narrow)
@@ -23,11 +26,11 @@ static int file_of(const fplt_settings *settings, const fplt_dataset *dataset, u
     const char *list = fplt_settings_text(settings, "data");
     uint32_t files = 0;
     for (const char *rest = list; rest && *rest; files++)
-        rest = fplt_list_next(rest, file, size);
+        rest = fplt__list_next(rest, file, size);
     if (files > 1 && files != fplt_dataset_agents(dataset))
         return 0;
     for (uint32_t i = 0; files > 1 && i <= agent; i++)
-        list = fplt_list_next(list, file, size);
+        list = fplt__list_next(list, file, size);
     return files > 0;
 }
 
@@ -40,14 +43,15 @@ fplt_status fplt__job_locate_bad_row(const fplt_settings *settings, const fplt_d
     for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         for (size_t r = 0; r < rows.count; r++, at++) {
-            size_t number = fplt_dataset_row_number(dataset, at);
-            if (number && !fplt_dataset_is_mapped(dataset) && is_huge(&rows, r, narrow) &&
+            size_t number = fplt__dataset_row_number(dataset, at);
+            if (number && !fplt__dataset_is_mapped(dataset) && is_huge(&rows, r, narrow) &&
                 file_of(settings, dataset, i, file, sizeof file))
                 return fplt_error_set(error, FPLT_BAD_DATA,
-                                      "%s:%zu: row %zu has a number that is too large %s: give "
+                                      "%.300s:%zu: row %zu has a number that is too large %s: give "
                                       "its column in larger units",
                                       file,
-                                      number + (fplt_dataset_feature_name(dataset, 0) != NULL),
+                                      number + (fplt_dataset_feature_name(dataset, 0) != NULL &&
+                                                !fplt__address_kind(file)),
                                       number, narrow ? "for precision float32" : "to be squared");
         }
     }

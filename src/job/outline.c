@@ -4,11 +4,15 @@
 
 #include "base/memory.h"
 #include "data/schema.h"
+#include "data/schema_access.h"
 #include "job/job.h"
+#include "objective/objective_access.h"
+#include "fedplt/objective_callbacks.h"
+#include "fedplt/participation.h"
 
 fplt__form fplt__schema_form(const fplt_schema *schema)
 {
-    fplt__form form = {.features = fplt_schema_features(schema)};
+    fplt__form form = {.features = fplt__schema_features(schema)};
     form.task = fplt__schema_task(schema, &form.outputs);
     return form;
 }
@@ -54,15 +58,49 @@ static fplt_status phantom(const fplt__form *form, const fplt_objective_settings
     return status;
 }
 
-static fplt_status read_method(const fplt_settings *settings, fplt__outline *outline,
-                               fplt_error *error)
+static int be_zero(void *context, uint32_t agent, const double *x, double *value, double *gradient)
+{
+    (void)agent;
+    (void)x;
+    const fplt__form *form = context;
+    *value = 0;
+    memset(gradient, 0, form->features * sizeof *gradient);
+    return 0;
+}
+
+/* In place of a cost that only the agents have. */
+static fplt_status make_zero_cost(fplt__form *form, fplt_objective **objective, fplt_error *error)
+{
+    fplt_objective_callbacks zero = {.size = sizeof zero,
+                                     .dimension = form->features,
+                                     .agents = 1,
+                                     .context = form,
+                                     .value_gradient = be_zero};
+    return fplt_objective_create_callback(&zero, objective, error);
+}
+
+static fplt_status make_cost(const fplt_settings *settings, const fplt_job_source *source,
+                             fplt__outline *outline, fplt_error *error)
+{
+    if (outline->form.custom) {
+        outline->cost = (fplt_objective_settings){.loss = "custom", .regulariser = "none"};
+        return make_zero_cost(&outline->form, &outline->objective, error);
+    }
+    outline->cost = fplt__job_cost(settings, source, outline->form.task);
+    return phantom(&outline->form, &outline->cost, &outline->objective, error);
+}
+
+static fplt_status read_method(const fplt_settings *settings, uint32_t agents,
+                               fplt__outline *outline, fplt_error *error)
 {
     fplt_run_settings *run = &outline->run;
     if (fplt_settings_is_auto(settings, "algorithm")) {
         fplt__method_context scene = {.dimension = outline->dimension,
+                                      .agents = agents,
                                       .participation = outline->participation,
                                       .prox = outline->prox,
-                                      .regulariser = outline->cost.regulariser,
+                                      .objective = outline->objective,
+                                      .own_costs = outline->form.custom,
                                       .withheld = outline->form.withheld};
         fplt__job_method(settings, &scene, run, outline->parameter, outline->reason,
                          sizeof outline->reason);
@@ -70,8 +108,10 @@ static fplt_status read_method(const fplt_settings *settings, fplt__outline *out
     }
     fplt_status status =
         fplt__job_algorithm(fplt_settings_text(settings, "algorithm"), &run->algorithm, error);
-    if (!status)
+    if (!status) {
+        run->algorithm = fplt__job_form(run->algorithm, outline->participation);
         fplt_algorithm_read(run->algorithm, settings, outline->parameter);
+    }
     return status;
 }
 
@@ -79,20 +119,21 @@ static fplt_status make(const fplt_settings *settings, const fplt_job_source *so
                         uint32_t agents, fplt__outline *outline, fplt_error *error)
 {
     fplt_status status;
-    outline->cost = fplt__job_cost(settings, source, outline->form.task);
-    if ((status = phantom(&outline->form, &outline->cost, &outline->objective, error)))
+    if ((status = make_cost(settings, source, outline, error)))
         return status;
     outline->dimension = fplt_objective_dimension(outline->objective);
     outline->run = fplt_run_defaults();
     outline->run.parameter = outline->parameter;
     fplt__job_run(settings, &outline->run);
     if ((status = fplt__job_training(settings, source, &outline->run.training, error)) ||
-        (status = fplt_job_participation(settings, agents, &outline->participation, error)) ||
-        (status = fplt_job_composite(settings, outline->dimension,
-                                     fplt_objective_intercepts(outline->objective), &outline->prox,
-                                     error)))
+        (status = fplt__job_participation(settings, agents, &outline->participation, error)) ||
+        (status = fplt__job_composite(settings, outline->dimension,
+                                      fplt__objective_intercepts(outline->objective),
+                                      &outline->prox, error)))
         return status;
-    return read_method(settings, outline, error);
+    return source->algorithm
+               ? fplt__job_take_algorithm(source->algorithm, &outline->run, outline->parameter)
+               : read_method(settings, agents, outline, error);
 }
 
 fplt_status fplt__outline_make(const fplt_settings *settings, const fplt_job_source *source,

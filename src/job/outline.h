@@ -11,6 +11,7 @@ typedef struct fplt__form {
     size_t features;
     uint32_t outputs; /* classes; 1 in regression */
     int dense;
+    int custom; /* the cost is the agents' own: `features` parameters, and nothing else is known of it */
     int withheld; /* not every site lets Hessians leave: no automatic algorithm sends them */
 } fplt__form;
 
@@ -21,8 +22,8 @@ fplt__form fplt__schema_form(const fplt_schema *schema);
  * it is. */
 typedef struct fplt__outline {
     fplt__form form;
-    fplt_objective_settings cost;
-    fplt_objective *objective; /* of a few rows of zeros */
+    fplt_objective_settings cost; /* of a custom cost its word `custom` and no regulariser */
+    fplt_objective *objective;    /* of a few rows of zeros; of a custom cost zero everywhere */
     fplt_prox *prox;
     fplt_participation *participation;
     double parameter[FPLT_MAX_PARAMETERS];

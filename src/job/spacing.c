@@ -5,6 +5,7 @@
 
 #include "job/job.h"
 #include "objective/objective.h"
+#include "fedplt/solver.h"
 
 enum {
     RECORD = 8,      /* the function of a record's margin */

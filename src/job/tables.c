@@ -12,6 +12,10 @@
 #include "fedplt/participation.h"
 #include "fedplt/prox.h"
 #include "linalg/kernel.h"
+#include "objective/objective_access.h"
+#include "participation/participation.h"
+#include "prox/prox_access.h"
+#include "solver/solver.h"
 
 #define MAX_AGENTS 4294967295.0
 
@@ -56,19 +60,28 @@ const fplt_setting fplt__job_cost_table[] = {
      "r(x) in every agent's cost", 0, 0},
     {"eps", FPLT_REAL, 0, "0.5", 0, HUGE_VAL, NULL, "weight of the regulariser", 0, 0,
      .needs = "regulariser=ridge|nonconvex"},
+    {"penalty-units", FPLT_CHOICE, 0, "model", 0, 0, "model|columns",
+     "coefficients that regulariser and h penalise: those of the standardised columns (model), or "
+     "those of the columns as they are in the data (columns)",
+     0, 0,
+     .needs = "standardise=auto|yes|scale|schema;"
+              "regulariser=ridge|nonconvex,h=l1|l2-squared|elastic-net|box;"
+              "!privacy.epsilon;!privacy.tau"},
     {"huber-delta", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL,
      "where the loss huber turns from squares to lines", 0, 0, .needs = "loss=huber"},
     {"predictor-bound", FPLT_REAL, FPLT_AUTO, "auto", -700, 700, NULL,
-     "poisson: exp goes on as a parabola above this linear predictor, which bounds the curvature",
-     0, 0, .rule = "one more than the logarithm of the largest count", .needs = "loss=poisson"},
+     "poisson: linear predictor above which a quadratic function replaces exp, so that the "
+     "curvature "
+     "is bounded",
+     0, 0, .rule = "1 + log(largest count)", .needs = "loss=poisson"},
     {"ties", FPLT_CHOICE, 0, "efron", 0, 0, "efron|breslow",
      "cox: how events of equal times are treated", 0, 0, .needs = "loss=auto|cox"},
     {"intercept", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "one more coordinate an output, not regularised", 0, 0},
     {"class-weight", FPLT_CHOICE, 0, "none", 0, 0, "none|balanced",
-     "balanced: the rows of every class count alike together, over all agents", 0, 0},
+     "balanced: every class has the same total weight over all agents", 0, 0},
     {"weights", FPLT_CHOICE, 0, "agents", 0, 0, "agents|rows",
-     "what counts alike: every agent (the paper), or every row", 0, 0},
+     "equal weight for every agent (the paper), or for every row", 0, 0},
     {"clip", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "largest norm of a record's loss gradient; 0: not clipped", 0, 0},
     {"kernel", FPLT_CHOICE, 0, "auto", 0, 0, kernel_choices,
@@ -128,8 +141,8 @@ const fplt_setting fplt__job_training_table[] = {
      "newton, lbfgs: stop at a local gradient of this norm; 0: all epochs", 0, 0,
      .needs = "solver=newton|lbfgs,uncoordinated"},
     {"uncoordinated", FPLT_TEXT, 0, NULL, 0, 0, NULL,
-     "CSV file with columns agent, solver, gamma, epochs, batch, tau: what some agents do "
-     "otherwise",
+     "CSV file with columns agent, solver, gamma, epochs, batch, tau: the agents whose local "
+     "training differs",
      0, 0, .needs = trained},
     FPLT_SETTINGS_END,
 };
@@ -156,8 +169,8 @@ const fplt_setting fplt__job_run_table[] = {
     {"relative", FPLT_SWITCH, 0, "no", 0, 0, NULL, "tolerance times the criterion at the start", 0,
      0, .needs = "tolerance!=0;!privacy.epsilon;!privacy.tau"},
     {"criterion-at", FPLT_CHOICE, 0, "mean", 0, 0, "mean|model",
-     "where the criterion is taken: at the mean of the agents' models (the paper), or at the model "
-     "that is handed out",
+     "where the criterion is measured: at the mean of the agents' models (the paper), or at the "
+     "model that is written",
      0, 0, .needs = "!privacy.epsilon,privacy.diagnose=yes;!privacy.tau,privacy.diagnose=yes"},
     {"change", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "stop when the model moves relatively less than this in a round; 0: never", 0, 0,
@@ -246,14 +259,14 @@ static void fill(void)
     snprintf(trained, sizeof trained, "%s;rounds!=0,algorithm=auto", trains);
     /* where the steps of a round are drawn, p says how many are expected */
     snprintf(epochs, sizeof epochs, "%s;p=auto", trained);
-    fill_needs(steps, sizeof steps, fplt_solver_has_step, behind);
+    fill_needs(steps, sizeof steps, fplt__solver_has_step, behind);
     fill_needs(stochastic, sizeof stochastic, fplt__is_stochastic, "");
     fill_needs(noisy, sizeof noisy, fplt__is_noisy, ",start=prior");
     join(loss_choices, sizeof loss_choices, "auto");
-    join_all(loss_choices, sizeof loss_choices, fplt_loss_name);
-    join_all(regulariser_choices, sizeof regulariser_choices, fplt_regulariser_name);
-    join_all(prox_choices, sizeof prox_choices, fplt_prox_list);
-    join_all(participation_choices, sizeof participation_choices, fplt_participation_list);
+    join_all(loss_choices, sizeof loss_choices, fplt__loss_name);
+    join_all(regulariser_choices, sizeof regulariser_choices, fplt__regulariser_name);
+    join_all(prox_choices, sizeof prox_choices, fplt__prox_list);
+    join_all(participation_choices, sizeof participation_choices, fplt__participation_list);
     join(kernel_choices, sizeof kernel_choices, "auto");
     for (size_t i = 0; (kernel = fplt__kernel_get(i)); i++)
         join(kernel_choices, sizeof kernel_choices, kernel->name);

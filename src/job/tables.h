@@ -3,6 +3,7 @@
 #define FPLT_JOB_TABLES_H
 
 #include "fedplt/settings.h"
+#include "fedplt/settings_table.h"
 #include "fedplt/solver.h"
 
 extern const fplt_setting fplt__job_seed_table[], fplt__job_data_table[], fplt__job_holdout_table[],

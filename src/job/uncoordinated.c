@@ -8,7 +8,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "fedplt/job.h"
+#include "job/job.h"
 #include "job/tables.h"
+#include "solver/solver.h"
 
 enum { MAX_COLUMNS = 8, LONGEST_FIELD = 128, LARGEST_FILE = 1 << 26 };
 
@@ -37,7 +39,7 @@ static fplt_status set_solver(fplt_training *training, const char *text, const s
 {
     const fplt_solver *solver = fplt_solver_find(text);
     if (!solver) {
-        fplt_unknown_name("solver", text, solver_name, error);
+        fplt__unknown_name("solver", text, solver_name, error);
         fplt_error_prefix(error, "%s:%zu", place->path, place->line);
         return FPLT_BAD_DATA;
     }
@@ -48,7 +50,7 @@ static fplt_status set_solver(fplt_training *training, const char *text, const s
 static fplt_status set_real(double *value, const char *name, int zero, const char *text,
                             const struct place *place, fplt_error *error)
 {
-    if (fplt_parse_real(text, value) || !(zero ? *value >= 0 : *value > 0))
+    if (fplt__parse_real(text, value) || !(zero ? *value >= 0 : *value > 0))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "%s:%zu: %s is '%.80s', but it must be a number %s 0", place->path,
                               place->line, name, text, zero ? "of at least" : "above");
@@ -59,7 +61,7 @@ static fplt_status set_count(uint32_t *value, const char *name, const char *text
                              const struct place *place, fplt_error *error)
 {
     long long count;
-    if (fplt_parse_integer(text, &count) || count < 1 || count > 1000000)
+    if (fplt__parse_integer(text, &count) || count < 1 || count > 1000000)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "%s:%zu: %s is '%.80s', but it must be a whole number from 1 to "
                               "1000000",
@@ -99,7 +101,7 @@ static fplt_status set_tau(fplt_training *training, const char *text, const stru
 static const struct field fields[] = {
     {"agent", NULL, NULL},
     {"solver", set_solver, NULL},
-    {"gamma", set_gamma, fplt_solver_has_step},
+    {"gamma", set_gamma, fplt__solver_has_step},
     {"epochs", set_epochs, NULL},
     {"batch", set_batch, fplt__is_stochastic},
     {"tau", set_tau, fplt__is_noisy},
@@ -139,7 +141,7 @@ static fplt_status read_header(char *line, const struct place *place, const stru
             if (strcmp(fields[i].name, name) == 0)
                 found = &fields[i];
         if (!found || *count >= MAX_COLUMNS) {
-            fplt_unknown_name("column", name, field_name, error);
+            fplt__unknown_name("column", name, field_name, error);
             fplt_error_prefix(error, "%s:%zu", place->path, place->line);
             return FPLT_BAD_DATA;
         }
@@ -163,7 +165,7 @@ static fplt_status find_agent(const char *text, const fplt_dataset *dataset, uin
             return FPLT_OK;
         }
     }
-    if (fplt_parse_integer(text, &number) || number < 0 || number >= agents)
+    if (fplt__parse_integer(text, &number) || number < 0 || number >= agents)
         return fplt_error_set(
             error, FPLT_BAD_DATA,
             "%s:%zu: there is no agent '%.80s'; agents are named by their site, or "
@@ -212,15 +214,15 @@ static int is_empty(const char *line)
     return line[strspn(line, " \t\r")] == 0 || *line == '#';
 }
 
-fplt_status fplt_job_uncoordinated(const char *path, const fplt_training *common,
-                                   const fplt_dataset *dataset, uint32_t agents,
-                                   fplt_training *each, fplt_error *error)
+fplt_status fplt__job_uncoordinated(const char *path, const fplt_training *common,
+                                    const fplt_dataset *dataset, uint32_t agents,
+                                    fplt_training *each, fplt_error *error)
 {
     const struct field *columns[MAX_COLUMNS];
     struct place place = {path, 0};
     size_t length, count = 0;
     char *text;
-    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &length, error);
+    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &length, error);
     if (status)
         return status;
     for (uint32_t i = 0; i < agents; i++)

@@ -1,5 +1,5 @@
 /* An agent's records in the layout that the kernels read. The matrix is a view: the memory behind
- * it belongs to whoever packed it. */
+ * it belongs to the caller that packed it. */
 #ifndef FPLT_LINALG_MATRIX_H
 #define FPLT_LINALG_MATRIX_H
 

@@ -69,7 +69,7 @@
         ADVANCE(1);                  \
     }
 
-/* rows whose numbers are all the same */
+/* rows whose numbers are all equal */
 
 #define FPLT_SKIP(count) (c += (count))
 

@@ -121,7 +121,7 @@ static unsigned count_neighbours(void)
     return (unsigned)count;
 }
 
-static fplt_ranks *begin(void)
+static fplt_ranks *begin_mpi(void)
 {
     static fplt_ranks ranks;
     int given, number, count;
@@ -153,4 +153,4 @@ static void end(void)
 
 extern const fplt_ranks_module fplt_ranks_module_1;
 const fplt_ranks_module fplt_ranks_module_1 = {
-    .size = sizeof(fplt_ranks_module), .begin = begin, .end = end};
+    .size = sizeof(fplt_ranks_module), .begin = begin_mpi, .end = end};

@@ -18,7 +18,7 @@ void fplt__objective_pair_up(fplt_objective *o)
     size_t rows = 0;
     o->batched = 0;
     if (!o->plain || !o->kernel->batched || !o->loss->sigmoid ||
-        o->regulariser->least != o->regulariser->most)
+        o->penalty.kind->least != o->penalty.kind->most || o->penalty.units)
         return;
     for (uint32_t i = 0; i < o->agents; i++)
         if (fits(o, fplt__rows_of(o, i)) && fplt__rows_of(o, i) > rows)
@@ -81,7 +81,7 @@ int fplt__objective_descend(const fplt_objective *o, const fplt__course *course,
         linear[i] = course[i].linear;
         centre[i] = course[i].centre;
         factor[i] = place->scale / (double)fplt__rows_of(o, agent[i]);
-        ridge[i] = place->scale * o->weight;
+        ridge[i] = place->scale * o->penalty.weight;
         step[i] = course[i].step;
         pull[i] = course[i].inverse_rho;
     }
@@ -98,7 +98,7 @@ int fplt__objective_descend(const fplt_objective *o, const fplt__course *course,
         .factor = factor,
         .step = step,
         .pull = pull,
-        .ridge = o->regulariser->most > 0 ? ridge : NULL,
+        .ridge = o->penalty.kind->most > 0 ? ridge : NULL,
         .linear = side_by_side(linear, n, w + vector),
         .centre = side_by_side(centre, n, w + 2 * vector),
         .epochs = epochs,
@@ -117,7 +117,7 @@ int fplt__objective_measures(const fplt_objective *o, uint32_t first, const doub
 {
     uint32_t agent[FPLT_BATCHED];
     double q[FPLT_BATCHED];
-    size_t n = o->dimension, vector = n * FPLT_BATCHED, regularised = n - o->intercepts;
+    size_t n = o->dimension, vector = n * FPLT_BATCHED;
     if (!o->batched)
         return 0;
     for (size_t j = 0; j < n; j++)
@@ -140,7 +140,7 @@ int fplt__objective_measures(const fplt_objective *o, uint32_t first, const doub
                                    .sums = sums};
     if (!count || !o->kernel->batched->inspect(&inspection))
         return 0;
-    double r = o->weight * o->regulariser->value(x, regularised);
+    double r = fplt__penalty_value(&o->penalty, x);
     for (size_t i = 0; i < FPLT_BATCHED; i++, out += stride) {
         double scale = o->place[agent[i]].scale;
         for (size_t j = 0; j < n; j++)

@@ -159,7 +159,7 @@ static const fplt__objective_kind by_callbacks = {
     .measure = measure,
 };
 
-static fplt_status check(const fplt_objective_callbacks *user, fplt_error *error)
+static fplt_status check_callbacks(const fplt_objective_callbacks *user, fplt_error *error)
 {
     fplt_status status = FPLT__CHECK_TABLE(fplt_objective_callbacks, user, error);
     if (status)
@@ -184,7 +184,7 @@ fplt_status fplt_objective_create_callback(const fplt_objective_callbacks *callb
 {
     fplt_objective *o;
     *objective = NULL;
-    fplt_status status = check(callbacks, error);
+    fplt_status status = check_callbacks(callbacks, error);
     if (status || (status = fplt__alloc_into(&o, 1, sizeof *o, "an objective", error)))
         return status;
     o->kind = &by_callbacks;

@@ -16,7 +16,9 @@
  *     score residual on u      w_k [k is an event] (u_k - mean of P_l(t_k)) - the line above
  *
  * Records come with the latest times first, so that S is a running sum over groups of equal times. S and A are kept as
- * logarithms and P and Q as running means, so that margins may have any size. */
+ * logarithms and P and Q as running means, so that margins may have any size. Where one record outweighs all others at
+ * risk, u_k - Q_k is the small difference of two numbers that are nearly alike: means therefore have two parts, the
+ * second of which holds what the first rounds away. */
 #include "objective/cox.h"
 
 #include <math.h>
@@ -49,38 +51,70 @@ static size_t group_begin(const fplt__block *block, size_t end)
     return r;
 }
 
-/* A sum of positive numbers by its logarithm, and a mean weighted by them. */
-struct pool {
-    double log, mean;
+/* The unevaluated sum of a double and what it lacks. */
+struct mean {
+    double high, low;
 };
 
-static const struct pool empty = {-INFINITY, 0};
+static double minus(struct mean a, struct mean b)
+{
+    return (a.high - b.high) + (a.low - b.low);
+}
 
-static void pour(struct pool *pool, double log_weight, double value)
+/* a + step [Knuth 1969, two-sum]. */
+static struct mean moved(struct mean a, double step)
+{
+    double more = a.low + step, high = a.high + more, back = high - a.high;
+    return (struct mean){high, (a.high - (high - back)) + (more - back)};
+}
+
+/* A sum of positive numbers by its logarithm, and a mean weighted by them. */
+struct pool {
+    double log;
+    struct mean mean;
+};
+
+static const struct pool empty = {-INFINITY, {0, 0}};
+
+/* The new mean is found from the one of the two that weighs more, by a step that is at most half the way. */
+static void pour(struct pool *pool, double log_weight, struct mean value)
 {
     if (log_weight == -INFINITY)
         return;
     double above = fmax(pool->log, log_weight), below = fmin(pool->log, log_weight);
-    double log = above + log1p(exp(below - above));
-    pool->mean += exp(log_weight - log) * (value - pool->mean);
-    pool->log = log;
+    double less = exp(below - above), share = less / (1 + less);
+    pool->mean = log_weight > pool->log ? moved(value, share * minus(pool->mean, value))
+                                        : moved(pool->mean, share * minus(value, pool->mean));
+    pool->log = above + log1p(less);
 }
 
-/* Of those at risk at a record's time: log S, and unless u is NULL the mean of u. */
-static void gather_risk(const fplt__block *block, const double *m, const double *u, double *log_s,
-                        double *mean)
+static struct mean at(const double *u, size_t r)
 {
+    return (struct mean){u ? u[r] : 0, 0};
+}
+
+/* Of those at risk at a record's time, in the block's room: log S, and unless u is NULL the mean of u. */
+static void gather_risk(const fplt__block *block, const double *m, const double *u)
+{
+    double *log_s = block->room, *high = log_s + block->stride, *low = high + block->stride;
     struct pool risk = empty;
     for (size_t first = 0, end; first < block->count; first = end) {
         end = group_end(block, first);
         for (size_t r = first; r < end; r++)
-            pour(&risk, m[r] + log(weight_of(block, r)), u ? u[r] : 0);
+            pour(&risk, m[r] + log(weight_of(block, r)), at(u, r));
         for (size_t r = first; r < end; r++) {
             log_s[r] = risk.log;
             if (u)
-                mean[r] = risk.mean;
+                high[r] = risk.mean.high, low[r] = risk.mean.low;
         }
     }
+}
+
+/* What gather_risk left for record r. */
+static struct pool risk_at(const fplt__block *block, const double *u, size_t r)
+{
+    const double *log_s = block->room, *high = log_s + block->stride, *low = high + block->stride;
+    return (struct pool){log_s[r], u ? (struct mean){high[r], low[r]} : (struct mean){0, 0}};
 }
 
 /* The events of one time: how many, their mean weight, and their sum T with its mean of u. */
@@ -97,7 +131,7 @@ static struct events events_of(const fplt__block *block, const double *m, const 
         if (is_event(block, r) && weight_of(block, r) > 0) {
             events.count++;
             events.weight += weight_of(block, r);
-            pour(&events.sum, m[r] + log(weight_of(block, r)), u ? u[r] : 0);
+            pour(&events.sum, m[r] + log(weight_of(block, r)), at(u, r));
         }
     if (events.count > 0)
         events.weight /= events.count;
@@ -116,20 +150,19 @@ static struct pool without(struct pool risk, const struct events *events, double
     if (!(gone > 0))
         return risk;
     double share = gone * exp(events->sum.log - risk.log), left = 1 - share;
-    return (struct pool){risk.log + log1p(-share), (risk.mean - share * events->sum.mean) / left};
+    return (struct pool){risk.log + log1p(-share),
+                         moved(risk.mean, share / left * minus(risk.mean, events->sum.mean))};
 }
 
 void fplt__cox_value(const fplt__block *block, double *m)
 {
-    double *log_s = block->room;
-    gather_risk(block, m, NULL, log_s, NULL);
+    gather_risk(block, m, NULL);
     for (size_t first = 0, end; first < block->count; first = end) {
         end = group_end(block, first);
         struct events events = events_of(block, m, NULL, first, end);
         double sum = 0;
         for (double l = 0; l < events.count; l++)
-            sum +=
-                without((struct pool){log_s[first], 0}, &events, part_gone(block, &events, l)).log;
+            sum += without(risk_at(block, NULL, first), &events, part_gone(block, &events, l)).log;
         for (size_t r = first; r < end; r++)
             m[r] = is_event(block, r) && events.count > 0
                        ? weight_of(block, r) * (sum / events.count - m[r])
@@ -140,33 +173,32 @@ void fplt__cox_value(const fplt__block *block, double *m)
 /* A and Q of those who outlive a time, and of its own events; and the mean of P_l. */
 struct hazard {
     struct pool after, own;
-    double mean;
+    struct mean mean;
 };
 
 static void pass_time(const fplt__block *block, const struct events *events, struct pool risk,
                       struct hazard *hazard)
 {
     hazard->own = hazard->after;
-    hazard->mean = 0;
+    hazard->mean = risk.mean;
     for (double l = 0; l < events->count; l++) {
         double gone = part_gone(block, events, l);
         struct pool left = without(risk, events, gone);
         double rate = log(events->weight) - left.log;
         pour(&hazard->after, rate, left.mean);
         pour(&hazard->own, rate + log1p(-gone), left.mean);
-        hazard->mean += left.mean / events->count;
+        hazard->mean = moved(hazard->mean, minus(left.mean, hazard->mean) / (l + 1));
     }
 }
 
 void fplt__cox_slope(const fplt__block *block, double *m)
 {
-    double *log_s = block->room;
-    struct hazard hazard = {empty, empty, 0};
-    gather_risk(block, m, NULL, log_s, NULL);
+    struct hazard hazard = {empty, empty, {0, 0}};
+    gather_risk(block, m, NULL);
     for (size_t end = block->count, first; end > 0; end = first) {
         first = group_begin(block, end);
         struct events events = events_of(block, m, NULL, first, end);
-        pass_time(block, &events, (struct pool){log_s[first], 0}, &hazard);
+        pass_time(block, &events, risk_at(block, NULL, first), &hazard);
         for (size_t r = first; r < end; r++) {
             int event = is_event(block, r);
             double log_a = event ? hazard.own.log : hazard.after.log;
@@ -185,19 +217,18 @@ void fplt__cox_curve(const fplt__block *block, double *m)
 /* Second derivative on u, or where `scores` is set the score residual. */
 static void bend_or_score(const fplt__block *block, const double *m, double *u, int scores)
 {
-    double *log_s = block->room, *mean = block->room + block->stride;
-    struct hazard hazard = {empty, empty, 0};
-    gather_risk(block, m, u, log_s, mean);
+    struct hazard hazard = {empty, empty, {0, 0}};
+    gather_risk(block, m, u);
     for (size_t end = block->count, first; end > 0; end = first) {
         first = group_begin(block, end);
         struct events events = events_of(block, m, u, first, end);
-        pass_time(block, &events, (struct pool){log_s[first], mean[first]}, &hazard);
+        pass_time(block, &events, risk_at(block, u, first), &hazard);
         for (size_t r = first; r < end; r++) {
             int event = is_event(block, r);
             const struct pool *past = event ? &hazard.own : &hazard.after;
             double weight = weight_of(block, r);
-            double bent = weight * exp(m[r] + past->log) * (u[r] - past->mean);
-            u[r] = scores ? weight * event * (u[r] - hazard.mean) - bent : bent;
+            double bent = weight * exp(m[r] + past->log) * minus(at(u, r), past->mean);
+            u[r] = scores ? weight * event * minus(at(u, r), hazard.mean) - bent : bent;
         }
     }
 }

@@ -326,22 +326,21 @@ static fplt_status widest_row(const fplt__shard *shard, double *widest, fplt_err
 /* Where the loss does not bend, only the regulariser is left, and it leaves out intercepts. */
 static double lowest_without_data(const fplt_objective *o)
 {
-    double lowest = o->weight * o->regulariser->least;
+    double lowest = o->penalty.least;
     return o->intercepts ? fmin(lowest, 0) : lowest;
 }
 
 static fplt_curvature bounds_of(const fplt_objective *o, double scale, double lowest, double most,
                                 double largest)
 {
-    return (fplt_curvature){scale * lowest,
-                            scale * (most * largest + o->weight * o->regulariser->most)};
+    return (fplt_curvature){scale * lowest, scale * (most * largest + o->penalty.most)};
 }
 
 fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int how,
                                     fplt_curvature *curvature, fplt_error *error)
 {
     const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
-    double lowest = lowest_without_data(o), largest, ridge = o->weight * o->regulariser->least;
+    double lowest = lowest_without_data(o), largest, ridge = o->penalty.least;
     int rough = how == FPLT_CURVATURE_ROUGH && o->columns > ON_STACK;
     int needs_smallest = !rough && o->loss->least > 0 && o->columns <= WHOLE_TO;
     fplt_status status = FPLT_OK;

@@ -9,12 +9,18 @@
  * rows and output l's columns, where w_kl is a number of the record. Only l <= k and, inside each block,
  * what is on or below its diagonal is added; complete_pairs makes the rest of it. */
 
+/* Where row i of a matrix begins; packed, rows end at the diagonal. */
+static size_t row_start(const fplt_objective *o, size_t i, int packed)
+{
+    return packed ? i * (i + 1) / 2 : i * o->dimension;
+}
+
 static void add_sparse_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first,
-                             size_t count, const double *weights, double *block)
+                             size_t count, const double *weights, int packed, double *block)
 {
     for (size_t r = first; r < first + count; r++)
         for (size_t e = a->start[r]; e < a->start[r + 1]; e++) {
-            double *row = block + a->column[e] * o->dimension;
+            double *row = block + row_start(o, a->column[e], packed);
             double number = weights[r - first] * fplt__matrix_entry(a, r, e);
             for (size_t d = a->start[r]; d <= e; d++)
                 row[a->column[d]] += number * fplt__matrix_entry(a, r, d);
@@ -22,11 +28,11 @@ static void add_sparse_pairs(const fplt_objective *o, const fplt__matrix *a, siz
 }
 
 static void add_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first, size_t count,
-                      size_t k, size_t l, const double *weights, double *matrix)
+                      size_t k, size_t l, const double *weights, int packed, double *matrix)
 {
     double *block = matrix + k * o->columns * o->dimension + l * o->columns;
     if (a->layout == FPLT_SPARSE) {
-        add_sparse_pairs(o, a, first, count, weights, block);
+        add_sparse_pairs(o, a, first, count, weights, packed, block);
         return;
     }
     fplt__vectors columns = fplt__columns_from(a, first);
@@ -44,7 +50,8 @@ struct pairing {
 
 /* With one output the weights of several chunks are held, so that products are deep enough. */
 static void sum_pairs(const fplt_objective *o, const fplt__shard *shard, const double *weights,
-                      const fplt__records_room *room, const struct pairing *kind, double *matrix)
+                      const fplt__records_room *room, const struct pairing *kind, int packed,
+                      double *matrix)
 {
     const fplt__matrix *a = &shard->matrix;
     double held[FPLT_CHUNK];
@@ -56,7 +63,8 @@ static void sum_pairs(const fplt_objective *o, const fplt__shard *shard, const d
         for (size_t k = 0; k < o->outputs; k++) {
             kind->pair(o, &block, room, k);
             for (size_t l = 0; o->outputs > 1 && l <= k; l++)
-                add_pairs(o, a, first, block.count, k, l, room->others + l * o->chunk, matrix);
+                add_pairs(o, a, first, block.count, k, l, room->others + l * o->chunk, packed,
+                          matrix);
         }
         if (o->outputs > 1)
             continue;
@@ -65,7 +73,7 @@ static void sum_pairs(const fplt_objective *o, const fplt__shard *shard, const d
         size_t done = first + block.count;
         if (done < a->rows && holding + o->chunk <= FPLT_CHUNK)
             continue;
-        add_pairs(o, a, done - holding, holding, 0, 0, held, matrix);
+        add_pairs(o, a, done - holding, holding, 0, 0, held, packed, matrix);
         holding = 0;
     }
 }
@@ -161,8 +169,32 @@ fplt_status fplt__records_loss_hessian(const fplt_objective *o, uint32_t agent, 
     if (o->loss->whole)
         sum_whole(o, shard, weights, &room, hessian);
     else
-        sum_pairs(o, shard, weights, &room, &curved, hessian);
+        sum_pairs(o, shard, weights, &room, &curved, 0, hessian);
     complete_pairs(o, shard->scale / (double)shard->matrix.rows, &room, hessian);
+    return FPLT_OK;
+}
+
+/* Rows of which a packed triangle can be summed: a matrix for every agent would be nearly all zeros. */
+static int is_thin(const fplt_objective *o)
+{
+    return o->sparse && o->outputs == 1 && !o->loss->whole;
+}
+
+fplt_status fplt__records_triangle(const fplt_objective *o, uint32_t agent, const double *x,
+                                   double *triangle, double *scratch)
+{
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
+    fplt__records_room room = fplt__records_divide(o, scratch);
+    size_t n = o->dimension, numbers = n * (n + 1) / 2;
+    double factor = shard->scale / (double)shard->matrix.rows;
+    if (!is_thin(o))
+        return FPLT_UNSUPPORTED;
+    memset(triangle, 0, numbers * sizeof *triangle);
+    sum_pairs(o, shard, fplt__records_gather(o, x, room.weights), &room, &curved, 1, triangle);
+    for (size_t i = 0; i < numbers; i++)
+        triangle[i] *= factor;
+    for (size_t j = 0; j < n - o->intercepts; j++)
+        triangle[row_start(o, j, 1) + j] += fplt__penalty_curve(&o->penalty, shard->scale, j, x[j]);
     return FPLT_OK;
 }
 
@@ -172,7 +204,7 @@ fplt_status fplt__records_hessian(const fplt_objective *o, uint32_t agent, const
     fplt_status status = fplt__records_loss_hessian(o, agent, x, hessian, scratch);
     size_t n = o->dimension;
     for (size_t j = 0; !status && j < n - o->intercepts; j++)
-        hessian[j * n + j] += o->place[agent].scale * o->weight * o->regulariser->curve(x[j]);
+        hessian[j * n + j] += fplt__penalty_curve(&o->penalty, o->place[agent].scale, j, x[j]);
     return status;
 }
 
@@ -235,9 +267,43 @@ fplt_status fplt__records_loss_scores(const fplt_objective *o, uint32_t agent, c
     if (o->loss->whole)
         status = sum_whole_scores(o, shard, weights, &room, scores);
     else
-        sum_pairs(o, shard, weights, &room, &squared, scores);
+        sum_pairs(o, shard, weights, &room, &squared, 0, scores);
     if (status)
         return status;
     complete_pairs(o, share * share, &room, scores);
+    return FPLT_OK;
+}
+
+/* Adds what the records of a shard have in `triangle` to the lower half of `sums`, and clears it. */
+static void move_pairs(const fplt_objective *o, const fplt__matrix *a, double factor, double unit,
+                       double *triangle, double *sums)
+{
+    for (size_t r = 0; r < a->rows; r++)
+        for (size_t e = a->start[r]; e < a->start[r + 1]; e++) {
+            double *from = triangle + row_start(o, a->column[e], 1);
+            double *to = sums + row_start(o, a->column[e], 0);
+            for (size_t d = a->start[r]; d <= e; d++) {
+                to[a->column[d]] += unit * (from[a->column[d]] * factor);
+                from[a->column[d]] = 0;
+            }
+        }
+}
+
+fplt_status fplt__records_add_pairs(const fplt_objective *o, uint32_t agent, const double *x,
+                                    double unit, double *triangle, double *information,
+                                    double *scores, double *scratch)
+{
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
+    fplt__records_room room = fplt__records_divide(o, scratch);
+    const double *weights = fplt__records_gather(o, x, room.weights);
+    double share = shard->scale / (double)shard->matrix.rows;
+    if (!is_thin(o))
+        return FPLT_UNSUPPORTED;
+    sum_pairs(o, shard, weights, &room, &curved, 1, triangle);
+    move_pairs(o, &shard->matrix, share, unit, triangle, information);
+    if (!scores)
+        return FPLT_OK;
+    sum_pairs(o, shard, weights, &room, &squared, 1, triangle);
+    move_pairs(o, &shard->matrix, share * share, unit * unit, triangle, scores);
     return FPLT_OK;
 }

@@ -24,6 +24,13 @@ static fplt_status make_room(const fplt_objective *o, struct room *room, fplt_er
     return FPLT_OK;
 }
 
+static void mirror_lower(double *matrix, size_t n)
+{
+    for (size_t i = 0; matrix && i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            matrix[j * n + i] = matrix[i * n + j];
+}
+
 static void add(size_t count, double factor, const double *from, double *to)
 {
     for (size_t i = 0; i < count; i++)
@@ -49,11 +56,36 @@ static fplt_status add_agent(const fplt_objective *o, uint32_t agent, const doub
     return FPLT_OK;
 }
 
+/* All agents from `first` on, by their own touched numbers where the kind of the objective can: then only the lower halves are
+ * there, and the upper ones are made of them in the end. */
+static fplt_status add_agents(const fplt_objective *o, uint32_t first, uint32_t end,
+                              const double *x, const struct room *room,
+                              const fplt__information *sums)
+{
+    size_t n = o->dimension;
+    fplt_status status = FPLT_UNSUPPORTED;
+    memset(room->matrix, 0, n * (n + 1) / 2 * sizeof *room->matrix);
+    for (uint32_t i = first; i < end && o->kind->add_pairs; i++)
+        if ((status = o->kind->add_pairs(o, i, x, o->unit, room->matrix, sums->information,
+                                         sums->scores, room->scratch)))
+            break;
+    if (!status) {
+        mirror_lower(sums->information, n);
+        mirror_lower(sums->scores, n);
+    }
+    if (status != FPLT_UNSUPPORTED)
+        return status;
+    status = FPLT_OK;
+    for (uint32_t i = first; !status && i < end; i++)
+        status = add_agent(o, i, x, o->unit, room, sums->information, sums->scores);
+    return status;
+}
+
 /* The losses of an agent at a point, without the regulariser, which every f_i has as often as its scale says. */
 static fplt_status add_losses(const fplt_objective *o, uint32_t agent, const double *x,
                               double *scratch, double *losses)
 {
-    double penalty = o->weight * o->regulariser->value(x, o->dimension - o->intercepts), value;
+    double penalty = fplt__penalty_value(&o->penalty, x), value;
     fplt_status status = fplt_objective_value(o, agent, x, &value, scratch);
     if (!status)
         *losses += o->unit * (value - o->place[agent].scale * penalty);
@@ -139,8 +171,7 @@ fplt_status fplt__objective_add_information(const fplt_objective *o, uint32_t fi
         fplt__free(room.matrix);
         return fplt_error_set(error, FPLT_UNSUPPORTED, "a caller's own costs have no records");
     }
-    for (uint32_t i = first; !status && i < end; i++)
-        status = add_agent(o, i, x, o->unit, &room, sums->information, sums->scores);
+    status = add_agents(o, first, end, x, &room, sums);
     for (uint32_t i = first; !status && sums->facts && i < end; i++)
         status = add_facts(o, i, x, &room, sums->facts);
     fplt__free(room.matrix);
@@ -178,4 +209,13 @@ fplt_status fplt__agent_information(const fplt_objective *o, uint32_t agent, con
 int fplt__objective_has_scores(const fplt_objective *o)
 {
     return o->loss && (!o->loss->whole || o->loss->score);
+}
+
+fplt_objective fplt__objective_losses(const fplt_objective *o)
+{
+    fplt_objective losses = *o;
+    losses.penalty.weight = losses.penalty.least = losses.penalty.most = 0;
+    if (losses.loss->counts)
+        losses.parameter = FPLT__NO_PREDICTOR_BOUND;
+    return losses;
 }

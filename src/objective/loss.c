@@ -145,6 +145,7 @@ static const fplt__loss huber = {
     .help =
         "(m - y)^2 / 2 up to a distance of huber_delta, linear beyond: regression with outliers",
     .tasks = REGRESSION | BINARY,
+    .kinked = 1,
     .parameter = "huber-delta",
     .least = 0,
     .most = 1,
@@ -180,6 +181,7 @@ static const fplt__loss hinge = {
     .help = "max(0, 1 - b m)^2 / 2: two classes, a smooth support vector machine",
     .tasks = BINARY,
     .flips = 1,
+    .kinked = 1,
     .least = 0,
     .most = 1,
     .value = hinge_value,

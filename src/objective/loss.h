@@ -18,7 +18,7 @@ typedef struct fplt__block {
     const double *label;           /* NULL where the loss flips rows: of those is known ... */
     const unsigned char *negative; /* ... whether the label was negative */
     const double *weight; /* of the records, mean 1; NULL: all 1. Only whole losses look at it */
-    double *room;         /* 2 x stride, for whole losses only */
+    double *room;         /* 3 x stride, for whole losses only */
 } fplt__block;
 
 typedef struct fplt__loss {
@@ -33,6 +33,7 @@ typedef struct fplt__loss {
     int probable;   /* margins are logits: they give probabilities of the classes */
     int exponential; /* what is predicted is e^margin: an expected count, a hazard */
     int counts;      /* labels are at least 0 */
+    int kinked;      /* its second derivative jumps */
     /* No sum over records: a block has all of an agent's, the latest times first, and what
      * `value`, `slope` and `bend` make of a record depends on the others, weights included. */
     int whole;
@@ -66,10 +67,35 @@ typedef struct fplt__regulariser {
     double (*curve)(double x);
 } fplt__regulariser;
 
+/* A regulariser as an objective has it: `weight` times its sum over coordinates, each divided by its unit. */
+typedef struct fplt__penalty {
+    const fplt__regulariser *kind;
+    double weight;
+    double *units;      /* owned; one a coordinate; NULL: 1 each */
+    size_t count;       /* coordinates */
+    double least, most; /* bounds of its second derivative */
+} fplt__penalty;
+
+/* Of `outputs` times `features` coordinates; `units` (one a feature, or NULL) are copied. */
+fplt_status fplt__penalty_make(const fplt__regulariser *kind, double weight, const double *units,
+                               size_t features, size_t outputs, fplt__penalty *penalty,
+                               fplt_error *error);
+double fplt__penalty_value(const fplt__penalty *penalty, const double *x);
+/* gradient = factor times it, plus `scale` times that of the penalty; `gradient` must not overlap x */
+void fplt__penalty_slope(const fplt__penalty *penalty, double factor, double scale, const double *x,
+                         double *gradient);
+/* Adds `scale` times second derivative times v. */
+void fplt__penalty_bend(const fplt__penalty *penalty, double scale, const double *x,
+                        const double *v, double *product);
+/* `scale` times the second derivative in coordinate j, which is x. */
+double fplt__penalty_curve(const fplt__penalty *penalty, double scale, size_t j, double x);
+
 extern const fplt__loss *const fplt__losses[];              /* ends with NULL */
 extern const fplt__regulariser *const fplt__regularisers[]; /* ends with NULL */
 
 fplt_status fplt__loss_find(const char *name, const fplt__loss **loss, fplt_error *error);
+/* Names the first part that a loss of these tasks needs and that this one lacks; NULL: it is complete. */
+const char *fplt__loss_lacks(const fplt__loss *loss);
 fplt_status fplt__regulariser_find(const char *name, const fplt__regulariser **regulariser,
                                    fplt_error *error);
 

@@ -2,6 +2,7 @@
 #include "objective/objective.h"
 
 #include "base/memory.h"
+#include "objective/objective_access.h"
 
 void fplt_objective_destroy(fplt_objective *objective)
 {
@@ -69,22 +70,29 @@ void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, i
         __builtin_prefetch(from + k * LINE);
 }
 
-size_t fplt_objective_intercepts(const fplt_objective *objective)
+size_t fplt__objective_intercepts(const fplt_objective *objective)
 {
     return objective->intercepts;
 }
 
-int fplt_objective_is_quadratic(const fplt_objective *objective)
+int fplt__objective_is_quadratic(const fplt_objective *objective)
 {
     return objective->quadratic;
 }
 
-const char *fplt_objective_precision(const fplt_objective *objective)
+fplt__bending fplt__objective_bending(const fplt_objective *objective)
+{
+    return objective->quadratic                         ? FPLT__BENDS_EQUALLY
+           : objective->loss && objective->loss->kinked ? FPLT__BENDS_IN_JUMPS
+                                                        : FPLT__BENDS_SMOOTHLY;
+}
+
+const char *fplt__objective_precision(const fplt_objective *objective)
 {
     return objective->narrow ? "float32" : "double";
 }
 
-const char *fplt_objective_kernel(const fplt_objective *objective)
+const char *fplt__objective_kernel(const fplt_objective *objective)
 {
     return objective->kernel->name;
 }
@@ -94,7 +102,7 @@ const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective)
     return objective->kernel;
 }
 
-int fplt_objective_has_batches(const fplt_objective *objective)
+int fplt__objective_has_batches(const fplt_objective *objective)
 {
     return objective->kind->has_batches(objective);
 }
@@ -123,24 +131,32 @@ fplt_status fplt_objective_value_gradient(const fplt_objective *objective, uint3
     return objective->kind->value_gradient(objective, agent, x, value, gradient, scratch);
 }
 
-fplt_status fplt_objective_batch_gradient(const fplt_objective *objective, uint32_t agent,
-                                          const double *x, const uint32_t *rows, size_t count,
-                                          double *gradient, double *scratch)
+fplt_status fplt__objective_batch_gradient(const fplt_objective *objective, uint32_t agent,
+                                           const double *x, const uint32_t *rows, size_t count,
+                                           double *gradient, double *scratch)
 {
     return objective->kind->batch_gradient(objective, agent, x, rows, count, gradient, scratch);
 }
 
-fplt_status fplt_objective_hessian_times(const fplt_objective *objective, uint32_t agent,
-                                         const double *x, const double *v, double *product,
-                                         double *scratch)
+fplt_status fplt__objective_hessian_times(const fplt_objective *objective, uint32_t agent,
+                                          const double *x, const double *v, double *product,
+                                          double *scratch)
 {
     return objective->kind->hessian_times(objective, agent, x, v, product, scratch);
 }
 
-fplt_status fplt_objective_hessian(const fplt_objective *objective, uint32_t agent, const double *x,
-                                   double *hessian, double *scratch)
+fplt_status fplt__objective_hessian(const fplt_objective *objective, uint32_t agent,
+                                    const double *x, double *hessian, double *scratch)
 {
     return objective->kind->hessian(objective, agent, x, hessian, scratch);
+}
+
+fplt_status fplt__objective_triangle(const fplt_objective *objective, uint32_t agent,
+                                     const double *x, double *triangle, double *scratch)
+{
+    return objective->kind->triangle
+               ? objective->kind->triangle(objective, agent, x, triangle, scratch)
+               : FPLT_UNSUPPORTED;
 }
 
 fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32_t agent,
@@ -179,8 +195,8 @@ fplt_status fplt__objective_curvatures(const fplt_objective *objective, uint32_t
     return FPLT_OK;
 }
 
-fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent, const double *x,
-                                size_t *hits, double *scratch)
+fplt_status fplt__objective_hits(const fplt_objective *objective, uint32_t agent, const double *x,
+                                 size_t *hits, double *scratch)
 {
     int classifies;
     fplt_status status =

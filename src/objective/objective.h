@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fedplt/objective.h"
+#include "fedplt/objective_callbacks.h"
 #include "objective/loss.h"
 
 /* The functions of fedplt/objective.h, for one kind; all are set unless it says otherwise. */
@@ -22,6 +23,9 @@ typedef struct fplt__objective_kind {
                                  const double *v, double *product, double *scratch);
     fplt_status (*hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
                            double *hessian, double *scratch);
+    /* its lower half, row after row; NULL or FPLT_UNSUPPORTED: `hessian` is as good */
+    fplt_status (*triangle)(const fplt_objective *objective, uint32_t agent, const double *x,
+                            double *triangle, double *scratch);
     /* of f_i without its regulariser; NULL: not known apart */
     fplt_status (*loss_hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
                                 double *hessian, double *scratch);
@@ -29,6 +33,11 @@ typedef struct fplt__objective_kind {
      * f_i. NULL: not known */
     fplt_status (*loss_scores)(const fplt_objective *objective, uint32_t agent, const double *x,
                                double *scores, double *scratch);
+    /* adds `unit` times loss_hessian and unit^2 times loss_scores (or NULL) to their lower halves, with the bits of those two;
+     * `triangle` has room for one, is zero and stays so. NULL or FPLT_UNSUPPORTED: the two are as good */
+    fplt_status (*add_pairs)(const fplt_objective *objective, uint32_t agent, const double *x,
+                             double unit, double *triangle, double *information, double *scores,
+                             double *scratch);
     fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int how,
                              fplt_curvature *curvature, fplt_error *error);
     /* value and gradient, each may be NULL; with classes hits too: records rightly classified */
@@ -90,9 +99,9 @@ struct fplt_objective {
 
     /* over records */
     const fplt__loss *loss;
-    const fplt__regulariser *regulariser;
+    fplt__penalty penalty;
     fplt_task task;
-    double weight, parameter, clip;
+    double parameter, clip;
     double unit;                       /* records that an agent has on average */
     uint32_t weighed;                  /* agents among which one counts by its rows; 0: all alike */
     double most;                       /* bound of the loss's second derivative in the margin */
@@ -120,16 +129,21 @@ struct fplt_objective {
 /* Rows of a part: so many numbers that starting a part costs nothing beside it, and enough beside the
  * vector that every part has of its own. Of the shard alone, so that an agent in a process of its own
  * has the same bits. */
-static inline size_t fplt__part_of(const fplt_objective *o, const fplt__matrix *a)
+static inline size_t fplt__part_rows(const fplt_objective *o, size_t all_rows, size_t numbers)
 {
-    size_t numbers =
-        a->layout == FPLT_SPARSE ? a->start[a->rows] - a->start[0] : a->rows * a->columns;
     if (numbers < 2 * o->part_numbers || o->loss->whole)
-        return a->rows;
+        return all_rows;
     size_t parts = numbers / o->part_numbers;
     parts = parts > FPLT_PARTS ? FPLT_PARTS : parts;
-    size_t rows = (a->rows + parts - 1) / parts;
+    size_t rows = (all_rows + parts - 1) / parts;
     return (rows + o->chunk - 1) / o->chunk * o->chunk;
+}
+
+static inline size_t fplt__part_of(const fplt_objective *o, const fplt__matrix *a)
+{
+    return fplt__part_rows(o, a->rows,
+                           a->layout == FPLT_SPARSE ? a->start[a->rows] - a->start[0]
+                                                    : a->rows * a->columns);
 }
 
 static inline size_t fplt__rows_of(const fplt_objective *o, uint32_t agent)
@@ -192,6 +206,18 @@ fplt_status fplt__objective_measure(const fplt_objective *objective, uint32_t ag
                                     const double *x, double *value, double *gradient, size_t *hits,
                                     int *classifies, double *scratch);
 
+/* The value of f_i from dense rows that come in pieces, with the bits of fplt_objective_value over all of them: a part of the
+ * grid is some chunks, so the losses of the chunks are all that must be kept. Every piece but the last has a multiple of
+ * fplt__objective_chunk rows, and is an agent of an objective of the same settings. */
+size_t fplt__objective_chunk(const fplt_objective *objective);
+/* Sums of the losses of each chunk of the agent's rows: rows / chunk of them, rounded up. FPLT_UNSUPPORTED where rows are sparse,
+ * have weights, or where the loss is no sum over rows. */
+fplt_status fplt__objective_chunk_losses(const fplt_objective *objective, uint32_t agent,
+                                         const double *x, double *losses, double *scratch);
+/* From the losses of all chunks of `rows` rows; agents count alike. */
+double fplt__objective_value_of_chunks(const fplt_objective *objective, const double *losses,
+                                       size_t rows, const double *x);
+
 /* Into how many parts the records of an agent are divided at most: one where there is nothing to share. */
 size_t fplt__objective_parts(const fplt_objective *objective);
 
@@ -233,6 +259,32 @@ const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
 fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32_t agent,
                                          const double *x, double *hessian, double *scratch);
 
+/* How the records of an agent share its gradient at a point, the regulariser left out. */
+typedef struct fplt__influence {
+    size_t records;
+    size_t
+        saturated; /* records with a margin beyond the bound; 0 where margins have the scale of labels */
+    double largest, sum; /* of the norms of the records' gradients */
+    double headroom; /* how far the point may move before a record beyond the bound can be added */
+    double longest, squares; /* the largest norm of a row, and the sum of their squares */
+    double bend; /* largest second derivative in the margin; 0: not known of these records */
+    double rate; /* largest derivative of the slope's logarithm in the margin; 0: it has no bound */
+} fplt__influence;
+
+/* How far from the point no further record can come to be beyond the bound, and none can have more than `share` of the sum of the
+ * norms: a margin moves by at most the norm of its row times the distance, a slope by `bend` times that, and its logarithm by
+ * `rate` times that. 0: not known. */
+double fplt__influence_reach(const fplt__influence *influence, double share);
+
+/* Norms of the rows of an agent as they are packed, with the intercept: one a record. */
+fplt_status fplt__objective_row_norms(const fplt_objective *objective, uint32_t agent,
+                                      double *norms, fplt_error *error);
+/* `norms`: as above. FPLT_UNSUPPORTED for a caller's own costs, FPLT_DIVERGED where a norm is not finite. Allocates
+ * nothing. */
+fplt_status fplt__objective_influence(const fplt_objective *objective, uint32_t agent,
+                                      const double *x, const double *norms, double bound,
+                                      double *scratch, fplt__influence *influence);
+
 /* Numbers about the records beside the matrices of fplt__information: FPLT__FACTS of them, then the gradient of the
  * losses at 0 (dimension numbers). */
 enum fplt__fact {
@@ -272,6 +324,12 @@ fplt_status fplt__objective_add_information(const fplt_objective *objective, uin
 fplt_status fplt__agent_information(const fplt_objective *objective, uint32_t agent,
                                     const double *x, const fplt__information *sums,
                                     fplt_error *error);
+/* The exponential of counts is not replaced by a parabola below this linear predictor. */
+#define FPLT__NO_PREDICTOR_BOUND 700
+
+/* A view of the losses alone: the same records without the regulariser, and counts without a bound on their linear
+ * predictor. Borrows all of `objective`: it is never destroyed. */
+fplt_objective fplt__objective_losses(const fplt_objective *objective);
 /* Whether records have gradients of their own. */
 int fplt__objective_has_scores(const fplt_objective *objective);
 

@@ -264,6 +264,13 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
     if (status)
         return status;
     double total = pack_weights(rows, order, to->weight);
+    if (rows->count && !(total > 0)) { /* an agent without rows has them in another process */
+        fplt__free(order);
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "agent %u has no row of a weight above 0: its cost is an average "
+                              "over none",
+                              agent);
+    }
     if (o->total)
         o->total[agent] = total;
     status = pack_rows(o, agent, rows, order, a, to, passing, error);

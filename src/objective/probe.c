@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "fedplt/random.h"
 #include "linalg/symmetric.h"
+#include "objective/objective_access.h"
 
 enum { STEPS_MAX = 40 };
 
@@ -30,7 +31,7 @@ static void orthogonalise(const double *basis, size_t count, double *w, size_t n
         }
 }
 
-static void begin(double *v, size_t n)
+static void fill_start(double *v, size_t n)
 {
     fplt_stream stream = fplt_stream_make(0, 0, FPLT_FOR_START, 1, n, 0);
     for (size_t j = 0; j < n; j++)
@@ -47,10 +48,10 @@ static fplt_status iterate(const fplt_objective *objective, uint32_t agent, cons
 {
     size_t n = fplt_objective_dimension(objective), steps = n < STEPS_MAX ? n : STEPS_MAX;
     double diagonal[STEPS_MAX], beside[STEPS_MAX], scale = 0;
-    begin(basis, n);
+    fill_start(basis, n);
     for (size_t k = 0;; k++) {
         double *v = basis + k * n, *next = v + n;
-        fplt_status status = fplt_objective_hessian_times(objective, agent, x, v, next, scratch);
+        fplt_status status = fplt__objective_hessian_times(objective, agent, x, v, next, scratch);
         if (status)
             return status;
         diagonal[k] = dot(v, next, n);

@@ -4,6 +4,7 @@
  * Everything is one traversal: a chunk of records that fits the first-level cache, its margins, a
  * function of the margins, and back into a vector; the data is read from memory once. A large shard is
  * traversed in parts, which threads may share. */
+#include "data/dataset_access.h"
 #include "objective/objective.h"
 
 #include <math.h>
@@ -90,7 +91,7 @@ void fplt__records_finish(const fplt_objective *o, double scale, size_t records,
     }
     double factor = records ? scale / (double)records : 0;
     size_t regularised = o->dimension - o->intercepts;
-    o->regulariser->slope(factor, scale * o->weight, x, regularised, gradient);
+    fplt__penalty_slope(&o->penalty, factor, scale, x, gradient);
     for (size_t j = regularised; j < o->dimension; j++)
         gradient[j] *= factor;
 }
@@ -203,11 +204,47 @@ static fplt_status measure(const fplt_objective *o, uint32_t agent, const double
         *hits = pass.right[0];
     if (value)
         *value =
-            shard->scale * (pass.losses[0] / (double)records +
-                            o->weight * o->regulariser->value(x, o->dimension - o->intercepts));
+            shard->scale * (pass.losses[0] / (double)records + fplt__penalty_value(&o->penalty, x));
     if (gradient)
         fplt__records_finish(o, shard->scale, records, x, pass.sums, gradient);
     return FPLT_OK;
+}
+
+size_t fplt__objective_chunk(const fplt_objective *o)
+{
+    return o->chunk;
+}
+
+fplt_status fplt__objective_chunk_losses(const fplt_objective *o, uint32_t agent, const double *x,
+                                         double *losses, double *scratch)
+{
+    if (o->kind != &fplt__objective_over_records || o->loss->whole || o->sparse || o->row_weight)
+        return FPLT_UNSUPPORTED;
+    const fplt__shard view = fplt__shard_of(o, agent);
+    fplt__records_room room = fplt__records_divide(o, scratch);
+    struct pass pass = {
+        .o = o, .shard = &view, .weights = fplt__records_gather(o, x, room.weights), .value = 1};
+    for (size_t first = 0; first < view.matrix.rows; first += o->chunk) {
+        pass.losses[0] = 0;
+        add_measures(&pass, 0, first, &room, NULL);
+        *losses++ = pass.losses[0];
+    }
+    return FPLT_OK;
+}
+
+double fplt__objective_value_of_chunks(const fplt_objective *o, const double *losses, size_t rows,
+                                       const double *x)
+{
+    size_t part = fplt__part_rows(o, rows, rows * o->columns);
+    double sum = 0;
+    for (size_t first = 0; first < rows; first += part) {
+        size_t end = rows - first < part ? rows : first + part;
+        double own = 0;
+        for (size_t at = first; at < end; at += o->chunk)
+            own += losses[at / o->chunk];
+        sum = first ? sum + own : own;
+    }
+    return sum / (double)rows + fplt__penalty_value(&o->penalty, x);
 }
 
 /* The same as `measure` and batch_gradient for a single block of an objective that is plain, from its slopes: a
@@ -408,7 +445,7 @@ static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const 
     }
     for (size_t j = 0; j < o->dimension; j++)
         product[j] *= shard->scale / (double)records;
-    o->regulariser->bend(shard->scale * o->weight, x, v, o->dimension - o->intercepts, product);
+    fplt__penalty_bend(&o->penalty, shard->scale, x, v, product);
     return FPLT_OK;
 }
 
@@ -417,7 +454,7 @@ static fplt_status all_measures(const fplt_objective *o, uint32_t agent, const d
                                 double *value, double *gradient, size_t *hits, int *classifies,
                                 double *scratch)
 {
-    *classifies = fplt_task_classifies(o->task);
+    *classifies = fplt__task_classifies(o->task);
     *hits = 0;
     return measure(o, agent, x, value, gradient, *classifies ? hits : NULL, scratch);
 }
@@ -434,6 +471,7 @@ static int has_batches(const fplt_objective *o)
 
 static void destroy(fplt_objective *o)
 {
+    fplt__free(o->penalty.units);
     fplt__free(o->place);
     fplt__free(o->sparse_place);
     fplt__free(o->total);
@@ -457,6 +495,8 @@ const fplt__objective_kind fplt__objective_over_records = {
     .batch_gradient = batch_gradient,
     .hessian_times = hessian_times,
     .hessian = fplt__records_hessian,
+    .triangle = fplt__records_triangle,
+    .add_pairs = fplt__records_add_pairs,
     .loss_hessian = fplt__records_loss_hessian,
     .loss_scores = fplt__records_loss_scores,
     .curvature = fplt__records_curvature,

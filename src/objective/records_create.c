@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
 #include "objective/cox.h"
 #include "objective/traversal.h"
 
@@ -101,7 +102,7 @@ static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error
     return fplt_error_set(error, FPLT_UNSUPPORTED,
                           "the loss %s does not fit a data set for %s%s; it is %s", loss->name,
                           names[task],
-                          fplt_task_classifies(task) && loss->tasks >> FPLT_TASK_REGRESSION & 1
+                          fplt__task_classifies(task) && loss->tasks >> FPLT_TASK_REGRESSION & 1
                               ? " (task regression takes labels as numbers)"
                               : "",
                           loss->help);
@@ -146,9 +147,10 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
 {
     enum { MIN = 1 << 13, VECTORS = 32 }; /* numbers of a part; vectors of them */
     fplt_status status;
+    const fplt__regulariser *regulariser;
     fplt__kernel_shape shape = fplt__objective_shape(settings, dataset);
     if ((status = fplt__loss_find(settings->loss, &o->loss, error)) ||
-        (status = fplt__regulariser_find(settings->regulariser, &o->regulariser, error)) ||
+        (status = fplt__regulariser_find(settings->regulariser, &regulariser, error)) ||
         (status = check_numbers(settings, error)) ||
         (status = fplt__kernel_choose(settings->kernel, &shape, &o->kernel, error)) ||
         (status = choose_precision(o, settings, error)))
@@ -164,7 +166,6 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->outputs = o->loss->classes ? fplt_dataset_outputs(dataset) : 1;
     o->dimension = o->outputs * o->columns;
     o->intercepts = settings->intercept ? o->outputs : 0;
-    o->weight = settings->weight;
     o->clip = settings->clip;
     o->sparse = !fplt_dataset_all(dataset).dense;
     fplt__layout layout = o->sparse                                ? FPLT_SPARSE
@@ -178,9 +179,10 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->part_numbers = VECTORS * o->columns > MIN ? VECTORS * o->columns : MIN;
     o->chunk = o->loss->whole ? fplt__padded(most_rows(dataset))
                               : chunk_for(o->sparse, o->columns, o->outputs);
-    o->quadratic = o->loss->least == o->most && !o->loss->whole &&
-                   o->regulariser->least == o->regulariser->most;
-    return FPLT_OK;
+    o->quadratic =
+        o->loss->least == o->most && !o->loss->whole && regulariser->least == regulariser->most;
+    return fplt__penalty_make(regulariser, settings->weight, settings->units, o->features,
+                              o->outputs, &o->penalty, error);
 }
 
 static void divide_shards(fplt_objective *o)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fedplt/objective.h"
+#include "objective/objective_access.h"
 
 static void join(char *list, size_t room, const char *name)
 {
@@ -16,12 +17,39 @@ fplt_status fplt__loss_find(const char *name, const fplt__loss **loss, fplt_erro
 {
     char known[400] = "";
     for (size_t i = 0; (*loss = fplt__losses[i]); i++) {
+        const char *lacking = fplt__loss_lacks(*loss);
+        if (lacking)
+            return fplt_error_set(error, FPLT_FAILED, "the loss %s (number %zu) has no %s",
+                                  (*loss)->name ? (*loss)->name : "without a name", i, lacking);
         if (name && strcmp(name, (*loss)->name) == 0)
             return FPLT_OK;
         join(known, sizeof known, (*loss)->name);
     }
     return fplt_error_set(error, FPLT_BAD_VALUE, "loss is '%.80s', but it must be one of %s",
                           name ? name : "", known);
+}
+
+const char *fplt__loss_lacks(const fplt__loss *loss)
+{
+    const unsigned classes = 1u << FPLT_TASK_BINARY | 1u << FPLT_TASK_CLASSES;
+    const struct {
+        const char *name;
+        int there;
+    } parts[] = {
+        {"name", loss->name != NULL},
+        {"help", loss->help != NULL},
+        {"tasks", loss->tasks != 0},
+        {"value", loss->value != NULL},
+        {"slope", loss->slope != NULL},
+        {"curve", loss->curve != NULL},
+        {"bend", loss->bend != NULL},
+        {"hits", loss->hits || !(loss->tasks & classes)},
+        {"most", loss->most > 0 || loss->most_of || loss->whole},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].there)
+            return parts[i].name;
+    return NULL;
 }
 
 fplt_status fplt__regulariser_find(const char *name, const fplt__regulariser **regulariser,
@@ -37,7 +65,7 @@ fplt_status fplt__regulariser_find(const char *name, const fplt__regulariser **r
                           name ? name : "", known);
 }
 
-const char *fplt_loss_name(size_t index, const char **help)
+const char *fplt__loss_name(size_t index, const char **help)
 {
     for (size_t i = 0; fplt__losses[i]; i++) {
         if (i != index)
@@ -49,13 +77,19 @@ const char *fplt_loss_name(size_t index, const char **help)
     return NULL;
 }
 
-int fplt_loss_takes_intercept(const char *name)
+int fplt__loss_takes_intercept(const char *name)
 {
     const fplt__loss *loss;
     return !fplt__loss_find(name, &loss, NULL) && !loss->whole;
 }
 
-const char *fplt_regulariser_name(size_t index, const char **help)
+int fplt__loss_takes_numbers_only(const char *name)
+{
+    const fplt__loss *loss;
+    return !fplt__loss_find(name, &loss, NULL) && loss->tasks == 1u << FPLT_TASK_REGRESSION;
+}
+
+const char *fplt__regulariser_name(size_t index, const char **help)
 {
     for (size_t i = 0; fplt__regularisers[i]; i++) {
         if (i != index)
@@ -67,7 +101,7 @@ const char *fplt_regulariser_name(size_t index, const char **help)
     return NULL;
 }
 
-const char *fplt_kernel_list(size_t index, const char **help, int *available)
+const char *fplt__kernel_list(size_t index, const char **help, int *available)
 {
     const fplt__kernel *kernel = fplt__kernel_get(index);
     if (kernel && help)

@@ -1,8 +1,10 @@
 /* The smooth regularisers r and their registry: ridge ||x||^2 / 2, and the nonconvex
  * sum x_j^2 / (1 + x_j^2) of the paper's experiments, whose second derivative
  * (2 - 6 x^2) / (1 + x^2)^3 lies between -1/2 (at 1) and 2 (at 0). */
+#include <math.h>
 #include <stddef.h>
 
+#include "base/memory.h"
 #include "objective/loss.h"
 
 static double ridge_value(const double *x, size_t count)
@@ -128,3 +130,73 @@ static const fplt__regulariser none = {
 };
 
 const fplt__regulariser *const fplt__regularisers[] = {&ridge, &nonconvex, &none, NULL};
+
+fplt_status fplt__penalty_make(const fplt__regulariser *kind, double weight, const double *units,
+                               size_t features, size_t outputs, fplt__penalty *penalty,
+                               fplt_error *error)
+{
+    double least = 1, most = 1; /* of 1/unit^2 */
+    *penalty = (fplt__penalty){.kind = kind, .weight = weight, .count = features * outputs};
+    if (units) {
+        fplt_status status = fplt__alloc_into(&penalty->units, penalty->count,
+                                              sizeof *penalty->units, "units", error);
+        if (status)
+            return status;
+        least = HUGE_VAL, most = 0;
+        for (size_t j = 0; j < penalty->count; j++) {
+            double unit = penalty->units[j] = units[j % features], square = 1 / (unit * unit);
+            if (!(unit > 0 && square > 0 && isfinite(square)))
+                return fplt_error_set(error, FPLT_BAD_VALUE,
+                                      "the unit of feature %zu is %g, but it must be a number "
+                                      "above 0 whose square is one too",
+                                      j % features, unit);
+            least = fmin(least, square);
+            most = fmax(most, square);
+        }
+    }
+    penalty->least = weight * kind->least * (kind->least < 0 ? most : least);
+    penalty->most = weight * kind->most * most;
+    return FPLT_OK;
+}
+
+double fplt__penalty_value(const fplt__penalty *penalty, const double *x)
+{
+    double sum = 0;
+    if (!penalty->units)
+        return penalty->weight * penalty->kind->value(x, penalty->count);
+    for (size_t j = 0; j < penalty->count; j++) {
+        double own = x[j] / penalty->units[j];
+        sum += penalty->kind->value(&own, 1);
+    }
+    return penalty->weight * sum;
+}
+
+void fplt__penalty_slope(const fplt__penalty *penalty, double factor, double scale, const double *x,
+                         double *gradient)
+{
+    double weight = scale * penalty->weight;
+    if (!penalty->units)
+        penalty->kind->slope(factor, weight, x, penalty->count, gradient);
+    for (size_t j = 0; penalty->units && j < penalty->count; j++) {
+        double own = x[j] / penalty->units[j];
+        penalty->kind->slope(factor, weight / penalty->units[j], &own, 1, &gradient[j]);
+    }
+}
+
+void fplt__penalty_bend(const fplt__penalty *penalty, double scale, const double *x,
+                        const double *v, double *product)
+{
+    double weight = scale * penalty->weight;
+    if (!penalty->units)
+        penalty->kind->bend(weight, x, v, penalty->count, product);
+    for (size_t j = 0; penalty->units && j < penalty->count; j++) {
+        double own = x[j] / penalty->units[j], along = v[j] / penalty->units[j];
+        penalty->kind->bend(weight / penalty->units[j], &own, &along, 1, &product[j]);
+    }
+}
+
+double fplt__penalty_curve(const fplt__penalty *penalty, double scale, size_t j, double x)
+{
+    double unit = penalty->units ? penalty->units[j] : 1;
+    return scale * penalty->weight * penalty->kind->curve(x / unit) / (unit * unit);
+}

@@ -43,7 +43,7 @@ static inline size_t fplt__records_scratch(const fplt_objective *o)
 {
     return 2 * (o->outputs + 1) * o->chunk + fplt__records_batch_room(o) +
            (fplt__records_gathers(o) ? 3 * o->outputs * o->columns : 0) +
-           (o->loss->whole ? 2 * o->chunk : 0) + (o->parts - 1) * fplt__records_part_stride(o);
+           (o->loss->whole ? 3 * o->chunk : 0) + (o->parts - 1) * fplt__records_part_stride(o);
 }
 
 static inline fplt__records_room fplt__records_divide(const fplt_objective *o, double *scratch)
@@ -155,6 +155,11 @@ static inline void fplt__records_combine(const fplt_objective *o, const fplt__ma
  * Hessian of f_i, that of its losses alone, and the sum of the records' gradients times themselves. */
 fplt_status fplt__records_hessian(const fplt_objective *o, uint32_t agent, const double *x,
                                   double *hessian, double *scratch);
+fplt_status fplt__records_triangle(const fplt_objective *o, uint32_t agent, const double *x,
+                                   double *triangle, double *scratch);
+fplt_status fplt__records_add_pairs(const fplt_objective *o, uint32_t agent, const double *x,
+                                    double unit, double *triangle, double *information,
+                                    double *scores, double *scratch);
 fplt_status fplt__records_loss_hessian(const fplt_objective *o, uint32_t agent, const double *x,
                                        double *hessian, double *scratch);
 fplt_status fplt__records_loss_scores(const fplt_objective *o, uint32_t agent, const double *x,

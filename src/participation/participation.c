@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "fedplt/random.h"
 #include "linalg/elementary.h"
+#include "participation/participation.h"
 #include "participation/trace.h"
 
 struct rule {
@@ -187,7 +189,7 @@ static uint32_t fixed_choose(const fplt_participation *participation, fplt_strea
                              uint64_t round, uint32_t *active)
 {
     (void)round;
-    fplt_stream_choose(stream, participation->count, participation->agents, active);
+    fplt__stream_choose(stream, participation->count, participation->agents, active);
     return participation->count;
 }
 
@@ -276,7 +278,7 @@ static const struct rule registry[] = {
 
 enum { RULES = sizeof registry / sizeof *registry };
 
-const char *fplt_participation_list(size_t index, const char **help)
+const char *fplt__participation_list(size_t index, const char **help)
 {
     if (index >= RULES)
         return NULL;
@@ -300,7 +302,7 @@ fplt_status fplt_participation_create(const fplt_participation_settings *setting
     const char *name = settings->rule ? settings->rule : "";
     const struct rule *rule = find_rule(name);
     if (!rule)
-        return fplt_unknown_name("participation rule", name, fplt_participation_list, error);
+        return fplt__unknown_name("participation rule", name, fplt__participation_list, error);
     if (agents == 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "participation: there are 0 agents, but there must be at least 1");
@@ -338,27 +340,27 @@ uint32_t fplt_participation_choose(const fplt_participation *participation, uint
     return participation->rule->choose(participation, &stream, round, active);
 }
 
-uint32_t fplt_participation_agents(const fplt_participation *participation)
+uint32_t fplt__participation_agents(const fplt_participation *participation)
 {
     return participation->agents;
 }
 
-double fplt_participation_rate(const fplt_participation *participation, uint32_t agent)
+double fplt__participation_rate(const fplt_participation *participation, uint32_t agent)
 {
     return participation->rule->rate(participation, agent);
 }
 
-uint32_t fplt_participation_least(const fplt_participation *participation)
+uint32_t fplt__participation_least(const fplt_participation *participation)
 {
     return participation->fewest;
 }
 
-int fplt_participation_is_full(const fplt_participation *participation)
+int fplt__participation_is_full(const fplt_participation *participation)
 {
-    return fplt_participation_least(participation) == participation->agents;
+    return fplt__participation_least(participation) == participation->agents;
 }
 
-const char *fplt_participation_name(const fplt_participation *participation)
+const char *fplt__participation_name(const fplt_participation *participation)
 {
     return participation->rule->name;
 }

@@ -7,9 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fedplt/file.h"
+#include "base/file.h"
 #include "base/assert.h"
 #include "base/memory.h"
+#include "base/network.h"
 #include "fedplt/settings.h"
 
 enum {
@@ -42,7 +43,7 @@ static fplt_status save(const char *folder, const char *file, unsigned mode, con
 {
     char path[4200];
     path_of(path, folder, file);
-    return fplt_file_save(path, mode, bytes, size, error);
+    return fplt__file_save(path, mode, bytes, size, error);
 }
 
 static fplt_status load(const char *folder, const char *file, char **text, size_t *size,
@@ -56,7 +57,7 @@ static fplt_status load(const char *folder, const char *file, char **text, size_
                               "%s is not there; `fedplt pki init NAME --address HOST:PORT` makes "
                               "the folder of a coordinator",
                               path);
-    return fplt_file_read(path, MAX_PEM, text, size ? size : &length, error);
+    return fplt__file_read(path, MAX_PEM, text, size ? size : &length, error);
 }
 
 static fplt_status open_table(const char *folder, fplt__table **table, fplt_error *error)
@@ -114,7 +115,7 @@ static fplt_status remember(const char *folder, const char *address, fplt_error 
 static void forget(char *text)
 {
     if (text)
-        sodium_memzero(text, strlen(text));
+        sodium_munlock(text, strlen(text)); /* wipes */
     fplt__free(text);
 }
 
@@ -182,6 +183,14 @@ static fplt_status read_about(fplt__authority *authority, fplt_error *error)
     return status;
 }
 
+/* Where the limit allows it: keys never reach a swap device. */
+static fplt_status lock_keys(const fplt__authority *authority)
+{
+    sodium_mlock(authority->key, strlen(authority->key));
+    sodium_mlock(authority->server_key, strlen(authority->server_key));
+    return FPLT_OK;
+}
+
 static fplt_status read_receipt(const char *folder, fplt__authority *authority, fplt_error *error)
 {
     char *bytes;
@@ -199,6 +208,14 @@ static fplt_status read_receipt(const char *folder, fplt__authority *authority, 
     return status;
 }
 
+static fplt_status take_fingerprint(const char *folder, fplt__authority *authority,
+                                    fplt_error *error)
+{
+    return fplt__certificate_digest(authority->certificate, authority->fingerprint, error)
+               ? fplt_error_prefix(error, "%s/authority.pem", folder)
+               : FPLT_OK;
+}
+
 fplt_status fplt__authority_open(const char *folder, fplt__authority *authority, fplt_error *error)
 {
     fplt__identity identity;
@@ -210,10 +227,9 @@ fplt_status fplt__authority_open(const char *folder, fplt__authority *authority,
         (status = load(folder, "authority.key", &authority->key, NULL, error)) ||
         (status = load(folder, "coordinator.pem", &authority->server, NULL, error)) ||
         (status = load(folder, "coordinator.key", &authority->server_key, NULL, error)) ||
-        (status = read_receipt(folder, authority, error)) ||
+        (status = lock_keys(authority)) || (status = read_receipt(folder, authority, error)) ||
         (status = fplt__certificate_read(authority->server, "coordinator.pem", &identity, error)) ||
-        (status =
-             fplt__certificate_digest(authority->certificate, authority->fingerprint, error)) ||
+        (status = take_fingerprint(folder, authority, error)) ||
         (status = open_table(folder, &authority->table, error)) ||
         (status = read_about(authority, error))) {
         fplt__authority_close(authority);

@@ -11,6 +11,8 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "fedplt/settings.h"
+#include "base/text.h"
+#include "x509/x509.h"
 
 enum { DAY = 24 * 3600, AUTHORITY_DAYS = 3650, NOTICE_DAYS = 30 };
 
@@ -20,7 +22,7 @@ static fplt_status failed(int code, const char *what, fplt_error *error)
                           "%s: %s", what, gnutls_strerror(code));
 }
 
-/* Names and addresses */
+/* Names */
 
 fplt_status fplt__name_check(const char *what, const char *name, fplt_error *error)
 {
@@ -32,48 +34,6 @@ fplt_status fplt__name_check(const char *what, const char *name, fplt_error *err
                           "%s '%.60s' is not a name: 1 to 40 of a-z, 0-9 and -", what, name);
 }
 
-static fplt_status bad_address(const char *address, fplt_error *error)
-{
-    return fplt_error_set(error, FPLT_BAD_VALUE,
-                          "'%.100s' is not an address: HOST:PORT, the port from 1 to 65535",
-                          address);
-}
-
-fplt_status fplt__address_split(const char *address, char *host, size_t size, unsigned *port,
-                                fplt_error *error)
-{
-    const char *begin = address, *end, *colon;
-    if (*address == '[') {
-        begin++;
-        end = strchr(begin, ']');
-        if (!end || (end[1] && end[1] != ':'))
-            return bad_address(address, error);
-        colon = end[1] ? end + 1 : NULL;
-    } else {
-        colon = strrchr(address, ':');
-        end = colon ? colon : address + strlen(address);
-    }
-    size_t length = (size_t)(end - begin);
-    if (length == 0 || length >= size)
-        return bad_address(address, error);
-    memcpy(host, begin, length);
-    host[length] = 0;
-    long long number;
-    if (!colon)
-        return FPLT_OK;
-    if (fplt_parse_integer(colon + 1, &number) || number < 0 || number > 65535)
-        return bad_address(address, error);
-    *port = (unsigned)number;
-    return FPLT_OK;
-}
-
-void fplt__date(time_t time, char text[16])
-{
-    struct tm parts;
-    gmtime_r(&time, &parts);
-    strftime(text, 16, "%Y-%m-%d", &parts);
-}
-
 int fplt__certificate_is_ending(const fplt__identity *identity, char date[16])
 {
     fplt__date(identity->ends, date);
@@ -81,11 +41,6 @@ int fplt__certificate_is_ending(const fplt__identity *identity, char date[16])
 }
 
 /* Text in and out */
-
-static gnutls_datum_t datum_of(const char *text)
-{
-    return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
-}
 
 /* Takes what GnuTLS allocated. */
 static fplt_status take(int code, gnutls_datum_t *found, const char *what, char **text,
@@ -101,31 +56,11 @@ static fplt_status take(int code, gnutls_datum_t *found, const char *what, char 
     return *text ? FPLT_OK : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for %s", what);
 }
 
-static int import_key(const char *pem, gnutls_x509_privkey_t *key)
-{
-    gnutls_datum_t text = datum_of(pem);
-    int code = gnutls_x509_privkey_init(key);
-    return code < 0 ? code : gnutls_x509_privkey_import2(*key, &text, GNUTLS_X509_FMT_PEM, NULL, 0);
-}
-
-static int import_certificate(const char *pem, gnutls_x509_crt_t *certificate)
-{
-    gnutls_datum_t text = datum_of(pem);
-    int code = gnutls_x509_crt_init(certificate);
-    return code < 0 ? code : gnutls_x509_crt_import(*certificate, &text, GNUTLS_X509_FMT_PEM);
-}
-
 static int import_request(const char *pem, gnutls_x509_crq_t *request)
 {
-    gnutls_datum_t text = datum_of(pem);
+    gnutls_datum_t text = fplt__x509_datum(pem);
     int code = gnutls_x509_crq_init(request);
     return code < 0 ? code : gnutls_x509_crq_import(*request, &text, GNUTLS_X509_FMT_PEM);
-}
-
-const char *fplt__pem_second(const char *pem)
-{
-    const char *first = strstr(pem, "-----BEGIN CERTIFICATE");
-    return first ? strstr(first + 1, "-----BEGIN CERTIFICATE") : NULL;
 }
 
 /* Keys and requests */
@@ -204,7 +139,7 @@ fplt_status fplt__request_make(const char *key_text, const char *name, char **te
     gnutls_x509_privkey_t key = NULL;
     gnutls_x509_crq_t request = NULL;
     gnutls_datum_t found;
-    int code = import_key(key_text, &key);
+    int code = fplt__x509_import_key(key_text, &key);
     if (code >= 0)
         code = gnutls_x509_crq_init(&request);
     if (code >= 0)
@@ -289,7 +224,7 @@ fplt_status fplt__authority_make(const char *federation, const char *key_text, c
     gnutls_datum_t found;
     char name[64];
     snprintf(name, sizeof name, "%.40s authority", federation);
-    int code = import_key(key_text, &key);
+    int code = fplt__x509_import_key(key_text, &key);
     if (code >= 0)
         code = gnutls_x509_crt_init(&certificate);
     if (code >= 0)
@@ -332,7 +267,7 @@ static int add_hosts(gnutls_x509_crt_t certificate, const char *addresses)
     char host[256];
     int code = 0;
     while (code >= 0 && *addresses) {
-        addresses = fplt_list_next(addresses, host, sizeof host);
+        addresses = fplt__list_next(addresses, host, sizeof host);
         code = add_host(certificate, host);
     }
     return code;
@@ -384,7 +319,7 @@ static int set_public_key(gnutls_x509_crt_t certificate, const fplt__issue *issu
         return code;
     }
     gnutls_x509_privkey_t key = NULL;
-    code = import_key(issue->key, &key);
+    code = fplt__x509_import_key(issue->key, &key);
     if (code >= 0)
         code = gnutls_x509_crt_set_key(certificate, key);
     if (key)
@@ -399,9 +334,9 @@ fplt_status fplt__certificate_make(const char *authority_text, const char *autho
     gnutls_x509_privkey_t key = NULL;
     gnutls_x509_crt_t authority = NULL, certificate = NULL;
     gnutls_datum_t found;
-    int code = import_key(authority_key, &key);
+    int code = fplt__x509_import_key(authority_key, &key);
     if (code >= 0)
-        code = import_certificate(authority_text, &authority);
+        code = fplt__x509_import(authority_text, &authority);
     if (code >= 0)
         code = gnutls_x509_crt_init(&certificate);
     if (code >= 0)
@@ -493,7 +428,7 @@ fplt_status fplt__certificate_read(const char *pem, const char *path, fplt__iden
 {
     gnutls_x509_crt_t certificate = NULL;
     memset(identity, 0, sizeof *identity);
-    int code = import_certificate(pem, &certificate);
+    int code = fplt__x509_import(pem, &certificate);
     if (code >= 0)
         fplt__certificate_identify(certificate, identity);
     if (certificate)
@@ -504,53 +439,32 @@ fplt_status fplt__certificate_read(const char *pem, const char *path, fplt__iden
     return FPLT_OK;
 }
 
-fplt_status fplt__key_check(const char *pem, const char *key, const char *path,
-                            const char *key_path, fplt_error *error)
+void fplt__certificate_explain(const char *pem, const char *authority, char *why, size_t size)
 {
-    gnutls_x509_crt_t certificate = NULL;
-    gnutls_x509_privkey_t own = NULL;
-    uint8_t signs[FPLT_FINGERPRINT_SIZE], has[FPLT_FINGERPRINT_SIZE];
-    size_t signs_size = sizeof signs, has_size = sizeof has;
-    int code = import_certificate(pem, &certificate), read = import_key(key, &own);
-    if (code >= 0 && read >= 0) {
-        code = gnutls_x509_crt_get_key_id(certificate, GNUTLS_KEYID_USE_SHA256, has, &has_size);
-        read = gnutls_x509_privkey_get_key_id(own, GNUTLS_KEYID_USE_SHA256, signs, &signs_size);
-    }
-    if (certificate)
-        gnutls_x509_crt_deinit(certificate);
-    if (own)
-        gnutls_x509_privkey_deinit(own);
-    if (code < 0 || read < 0)
-        return fplt_error_set(error, FPLT_BAD_DATA, "%s: %s: %s", code < 0 ? path : key_path,
-                              code < 0 ? "no certificate" : "no key",
-                              gnutls_strerror(code < 0 ? code : read));
-    return has_size == signs_size && memcmp(has, signs, has_size) == 0
-               ? FPLT_OK
-               : fplt_error_set(error, FPLT_BAD_DATA,
-                                "%s is not the key of %s; put back the one that it was made with",
-                                key_path, path);
-}
-
-fplt_status fplt__issuer_check(const char *pem, const char *authority_text, const char *path,
-                               const char *authority_path, fplt_error *error)
-{
-    gnutls_x509_crt_t certificate = NULL, authority = NULL;
-    int code = import_certificate(pem, &certificate);
-    int is_of = 0, read = import_certificate(authority_text, &authority);
-    if (code >= 0 && read >= 0)
-        is_of = fplt__certificate_is_of(certificate, authority);
-    if (certificate)
-        gnutls_x509_crt_deinit(certificate);
-    if (authority)
-        gnutls_x509_crt_deinit(authority);
-    if (code < 0 || read < 0)
-        return fplt_error_set(error, FPLT_BAD_DATA, "%s: no certificate: %s",
-                              code < 0 ? path : authority_path,
-                              gnutls_strerror(code < 0 ? code : read));
-    return is_of ? FPLT_OK
-                 : fplt_error_set(error, FPLT_BAD_DATA,
-                                  "%s was not signed by %s; put back the one that belongs to it",
-                                  path, authority_path);
+    char date[16];
+    fplt__identity identity;
+    time_t now = time(NULL);
+    snprintf(why, size,
+             "the other side is not the coordinator of this federation; something on the way (a "
+             "proxy that opens TLS?) or the address is wrong");
+    if (!*pem || fplt__issuer_check(pem, authority, "", "", NULL) ||
+        fplt__certificate_read(pem, "", &identity, NULL) || identity.role != FPLT_ROLE_COORDINATOR)
+        return;
+    fplt__date(now > identity.ends ? identity.ends : identity.begins, date);
+    if (now > identity.ends)
+        snprintf(why, size,
+                 "the coordinator's certificate expired on %s; `fedplt pki init %s --address "
+                 "HOST:PORT --renew` there makes a new one, and SIGHUP has it read",
+                 date, identity.federation);
+    else if (now < identity.begins)
+        snprintf(why, size,
+                 "the coordinator's certificate is valid from %s only; is this machine's clock "
+                 "wrong?",
+                 date);
+    else
+        snprintf(why, size,
+                 "the coordinator's certificate is not for this address; use the address that "
+                 "`fedplt pki init` was given there, or renew it with `--address`");
 }
 
 fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
@@ -558,20 +472,10 @@ fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRI
 {
     gnutls_x509_crt_t certificate = NULL;
     size_t size = FPLT_FINGERPRINT_SIZE;
-    int code = import_certificate(pem, &certificate);
+    int code = fplt__x509_import(pem, &certificate);
     if (code >= 0)
         code = gnutls_x509_crt_get_fingerprint(certificate, GNUTLS_DIG_SHA256, out, &size);
     if (certificate)
         gnutls_x509_crt_deinit(certificate);
     return code < 0 ? failed(code, "reading a certificate", error) : FPLT_OK;
-}
-
-int fplt__certificate_is_of(gnutls_x509_crt_t certificate, gnutls_x509_crt_t authority)
-{
-    unsigned outcome = 0;
-    return gnutls_x509_crt_verify(certificate, &authority, 1,
-                                  GNUTLS_VERIFY_DISABLE_TIME_CHECKS |
-                                      GNUTLS_VERIFY_DISABLE_TRUSTED_TIME_CHECKS,
-                                  &outcome) >= 0 &&
-           outcome == 0;
 }

@@ -10,8 +10,9 @@
 #include <time.h>
 
 #include "fedplt/status.h"
+#include "x509/x509.h"
 
-enum { FPLT_NAME_SIZE = 41, FPLT_FINGERPRINT_SIZE = 32, FPLT_SERIAL_SIZE = 16 };
+enum { FPLT_NAME_SIZE = 41, FPLT_SERIAL_SIZE = 16 };
 
 typedef enum fplt__role { FPLT_ROLE_NONE, FPLT_ROLE_AGENT, FPLT_ROLE_COORDINATOR } fplt__role;
 
@@ -25,10 +26,6 @@ typedef struct fplt__identity {
 
 /* Names of federations and agents: [a-z0-9-]{1,40}. `what` begins the sentence. */
 fplt_status fplt__name_check(const char *what, const char *name, fplt_error *error);
-
-/* HOST:PORT, [IPV6]:PORT or a bare host (then `port` stays as it is). */
-fplt_status fplt__address_split(const char *address, char *host, size_t size, unsigned *port,
-                                fplt_error *error);
 
 /* The texts are released with fplt__free. */
 fplt_status fplt__key_make(char **key, fplt_error *error);
@@ -57,21 +54,12 @@ fplt_status fplt__certificate_read(const char *pem, const char *path, fplt__iden
                                    fplt_error *error);
 /* The same of a certificate at hand; role NONE where it is none of ours. */
 void fplt__certificate_identify(gnutls_x509_crt_t certificate, fplt__identity *identity);
-/* Whether the key is that of the first certificate of a PEM text. */
-fplt_status fplt__key_check(const char *pem, const char *key, const char *path,
-                            const char *key_path, fplt_error *error);
-/* Whether the first certificate of a PEM text was signed by the authority, dates worker. */
-fplt_status fplt__issuer_check(const char *pem, const char *authority, const char *path,
-                               const char *authority_path, fplt_error *error);
+/* Why the certificate of a server that was dialled is rejected: its dates or its address, if the authority did sign it
+ * for a coordinator; otherwise the other side is a stranger. `pem` is empty where there was none. */
+void fplt__certificate_explain(const char *pem, const char *authority, char *why, size_t size);
 /* SHA-256 of the certificate, the first of a PEM text. */
 fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
                                      fplt_error *error);
-/* Whether the certificate was signed by the authority, dates worker. */
-int fplt__certificate_is_of(gnutls_x509_crt_t certificate, gnutls_x509_crt_t authority);
-/* Where the second certificate of a PEM text begins: the authority behind an agent's own; NULL. */
-const char *fplt__pem_second(const char *pem);
-/* "2026-11-16", for sentences. */
-void fplt__date(time_t time, char text[16]);
 /* Whether a certificate ends so soon (in 30 days) that somebody should be told; the date, for that sentence. */
 int fplt__certificate_is_ending(const fplt__identity *identity, char date[16]);
 

@@ -12,6 +12,7 @@
 #include "fedplt/privacy.h"
 #include "privacy/boundary.h"
 #include "privacy/normal.h"
+#include "privacy/privacy.h"
 #include "privacy/valid.h"
 
 double fplt__beta_ratio(double a, double b, double x)
@@ -38,8 +39,8 @@ static double beta_quantile(double a, double b, double target)
     return p;
 }
 
-fplt_status fplt_privacy_binomial_bounds(uint64_t hits, uint64_t trials, double confidence,
-                                         double *low, double *high, fplt_error *error)
+fplt_status fplt__privacy_binomial_bounds(uint64_t hits, uint64_t trials, double confidence,
+                                          double *low, double *high, fplt_error *error)
 {
     fplt_status status = fplt__valid_fraction("confidence", confidence, error);
     if (status)
@@ -56,17 +57,17 @@ fplt_status fplt_privacy_binomial_bounds(uint64_t hits, uint64_t trials, double 
     return FPLT_OK;
 }
 
-fplt_status fplt_privacy_audit_bound(const fplt_privacy_trials *trials, double confidence,
-                                     double *gdp_mu, fplt_error *error)
+fplt_status fplt__privacy_audit_bound(const fplt_privacy_trials *trials, double confidence,
+                                      double *gdp_mu, fplt_error *error)
 {
     double low, false_positives, false_negatives, each = 1 - (1 - confidence) / 2;
     fplt_status status = fplt__valid_fraction("confidence", confidence, error);
     if (!status)
-        status = fplt_privacy_binomial_bounds(trials->false_positives, trials->negatives, each,
-                                              &low, &false_positives, error);
+        status = fplt__privacy_binomial_bounds(trials->false_positives, trials->negatives, each,
+                                               &low, &false_positives, error);
     if (!status)
-        status = fplt_privacy_binomial_bounds(trials->false_negatives, trials->positives, each,
-                                              &low, &false_negatives, error);
+        status = fplt__privacy_binomial_bounds(trials->false_negatives, trials->positives, each,
+                                               &low, &false_negatives, error);
     if (status)
         return status;
     double bound = -fplt__normal_quantile(false_positives) - fplt__normal_quantile(false_negatives);

@@ -9,6 +9,7 @@
 #include "privacy/boundary.h"
 #include "privacy/claim.h"
 #include "privacy/conversion.h"
+#include "privacy/privacy.h"
 #include "privacy/sampling.h"
 #include "privacy/valid.h"
 
@@ -202,7 +203,7 @@ fplt_status fplt_privacy_calibrate_minibatch(const fplt_privacy_minibatch *minib
 /* The state of the search over epochs and rounds. */
 struct search {
     struct question question;
-    const fplt_privacy_search *wanted;
+    const fplt__privacy_search *wanted;
     fplt_privacy_mechanism best;
     double least; /* predicted error of `best` */
 };
@@ -242,7 +243,7 @@ static uint64_t moved(uint64_t value, int direction, uint64_t by, uint64_t most)
 /* One sweep over the eight neighbours of the best at distance (epochs/scale, rounds/scale). */
 static int improve(struct search *search, uint64_t scale)
 {
-    const fplt_privacy_search *wanted = search->wanted;
+    const fplt__privacy_search *wanted = search->wanted;
     uint64_t epochs = search->best.epochs, rounds = search->best.rounds;
     uint64_t by_epochs = epochs / scale ? epochs / scale : 1;
     uint64_t by_rounds = rounds / scale ? rounds / scale : 1;
@@ -267,11 +268,11 @@ static void refine(struct search *search)
     } while (scale / 2 <= largest);
 }
 
-fplt_status fplt_privacy_calibrate_search(const fplt_privacy_mechanism *mechanism,
-                                          const char *threat, const fplt_privacy_budget *budget,
-                                          const fplt_privacy_search *search,
-                                          fplt_privacy_mechanism *best, double *predicted,
-                                          fplt_error *error)
+fplt_status fplt__privacy_calibrate_search(const fplt_privacy_mechanism *mechanism,
+                                           const char *threat, const fplt_privacy_budget *budget,
+                                           const fplt__privacy_search *search,
+                                           fplt_privacy_mechanism *best, double *predicted,
+                                           fplt_error *error)
 {
     const uint64_t most = UINT64_C(1) << 40;
     if (search->most_epochs < 1 || search->most_rounds < 1 || search->most_epochs > most ||

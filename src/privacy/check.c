@@ -33,7 +33,7 @@ static const struct rule {
      "a loss, gradient norm or accuracy without noise decides when it stops or leaves the agent; "
      "fix the number of rounds"},
     {offsetof(fplt_privacy_facts, seeded_noise), 0,
-     "its noise comes from a seed, and whoever knows the seed can take it off again"},
+     "its noise comes from a seed, and anyone who knows the seed can remove it"},
     {offsetof(fplt_privacy_facts, accelerated), 1,
      "for accelerated steps only the step-wise claim has a proof"},
     {offsetof(fplt_privacy_facts, skips_rounds), 1,

@@ -11,6 +11,10 @@
  * the noise of that round alone; of agents with unlike noise the least counts.
  * On the lattice a step is charged gamma dl + 3 Delta sqrt(n): rounding the mean, cutting shifts to
  * the lattice, arithmetic errors; discrete Gaussian [Canonne, Kamath and Steinke 2020].
+ * Theorem S (sums over at least h honest agents, one local step with noise at sending): a sum shows a vector that one
+ * record moves by gamma dl, hidden by the noise of h agents: mu_step/sqrt(h). The sum of h discrete Gaussians has the
+ * weights of one of deviation sqrt(h) times theirs; adding q_i terms in any order moves the mean by at most q_i^2 2^-53
+ * of the shift.
  * Prop. 4 of the paper is kept as printed; it is not a guarantee. */
 #include "privacy/claim.h"
 
@@ -19,6 +23,7 @@
 #include <string.h>
 
 #include "fedplt/noise.h"
+#include "privacy/privacy.h"
 #include "privacy/valid.h"
 
 fplt_privacy_mechanism fplt_privacy_defaults(void)
@@ -203,7 +208,7 @@ void fplt__final_shift(const fplt_privacy_mechanism *mechanism, double *local, d
             whole = after(&power, &whole);
         power = after(&power, &power);
     }
-    /* an overflow meets a zero and turns into NaN: it is an overflow all the same */
+    /* an overflow meets a zero and turns into NaN: it is still an overflow */
     *local = isfinite(whole.shift[0]) ? whole.shift[0] : INFINITY;
     *auxiliary = isfinite(whole.shift[1]) ? whole.shift[1] : INFINITY;
 }
@@ -276,6 +281,32 @@ static fplt_status claim_final_y(const fplt_privacy_mechanism *mechanism, fplt_p
     return claim_final(mechanism, 1, claim);
 }
 
+/* [Theorem S]: Theorem T with the noise of all honest agents in a sum. Without any but its own it is Theorem T. */
+static fplt_status claim_sum(const fplt_privacy_mechanism *mechanism, fplt_privacy_claim *claim,
+                             fplt_error *error)
+{
+    fplt_privacy_mechanism own = *mechanism;
+    double records = (double)mechanism->records, share = 1;
+    if (mechanism->honest > 1 && mechanism->epochs != 1)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "the noise is that of %llu agents together, but only the noise of a single local step "
+            "may be divided: epochs must be 1",
+            (unsigned long long)mechanism->honest);
+    if (mechanism->honest > 1) {
+        own.sensitivity *= 1 + records * records * 0x1p-53;
+        share = sqrt((double)mechanism->honest);
+    }
+    fill_transcript(&own, claim);
+    claim->mu_step /= share;
+    claim->mu_round /= share;
+    claim->mu_transcript /= share;
+    if (share > 1)
+        claim->method = "Theorem S: sums over honest agents, whose noise adds up";
+    settle(claim, claim->mu_transcript, !mechanism->lattice);
+    return FPLT_OK;
+}
+
 /* [Prop. 4]: dl^2 / (lmin tau^2) (1 - exp(-lmin gamma K Ne / 2)). */
 static fplt_status claim_paper(const fplt_privacy_mechanism *mechanism, fplt_privacy_claim *claim,
                                fplt_error *error)
@@ -320,6 +351,10 @@ static const struct threat_model {
     {{"final-x", "all final local models, nothing else", "the smaller of Theorems F and T", 1},
      claim_final_x,
      0},
+    {{"secagg-sum", "only sums over the active agents, with the noise of some of them known",
+      "Theorem S: the noise of the honest agents in a sum adds up; one local step a round", 1},
+     claim_sum,
+     1},
     {{"paper", "the final local model, as the paper has it",
       "Prop. 4 as printed, for reproduction: not a guarantee", 0},
      claim_paper,
@@ -350,8 +385,8 @@ static const struct threat_model *model_of(const char *name)
     return NULL;
 }
 
-fplt_status fplt_privacy_threat_find(const char *name, const fplt_threat **threat,
-                                     fplt_error *error)
+fplt_status fplt__privacy_threat_find(const char *name, const fplt_threat **threat,
+                                      fplt_error *error)
 {
     const struct threat_model *model = model_of(name);
     if (model) {
@@ -371,7 +406,7 @@ fplt_status fplt_privacy_claim_make(const fplt_privacy_mechanism *mechanism, con
                                     fplt_privacy_claim *claim, fplt_error *error)
 {
     const fplt_threat *found;
-    fplt_status status = fplt_privacy_threat_find(threat, &found, error);
+    fplt_status status = fplt__privacy_threat_find(threat, &found, error);
     if (!status)
         status = fplt__mechanism_valid(mechanism, error);
     if (status)
@@ -387,8 +422,8 @@ fplt_status fplt_privacy_claim_make(const fplt_privacy_mechanism *mechanism, con
     return FPLT_OK;
 }
 
-fplt_status fplt_privacy_claim_add(fplt_privacy_claim *total, const fplt_privacy_claim *more,
-                                   fplt_error *error)
+fplt_status fplt__privacy_claim_add(fplt_privacy_claim *total, const fplt_privacy_claim *more,
+                                    fplt_error *error)
 {
     if (total->threat != more->threat || !model_of(total->threat->name)->covers_messages)
         return fplt_error_set(error, FPLT_UNSUPPORTED,

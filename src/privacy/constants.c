@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "privacy/privacy.h"
 #include "privacy/valid.h"
 
 static const struct loss {
@@ -46,8 +47,8 @@ static fplt_status valid(const fplt_privacy_loss *loss, const struct loss *row, 
     return status;
 }
 
-fplt_status fplt_privacy_loss_constants(const fplt_privacy_loss *loss,
-                                        fplt_privacy_constants *constants, fplt_error *error)
+fplt_status fplt__privacy_loss_constants(const fplt_privacy_loss *loss,
+                                         fplt_privacy_constants *constants, fplt_error *error)
 {
     const struct loss *row = find(loss->name);
     if (!row)

@@ -13,6 +13,7 @@
 
 #include "privacy/boundary.h"
 #include "privacy/normal.h"
+#include "privacy/privacy.h"
 #include "privacy/valid.h"
 
 static const double half_log_two_pi = 0.91893853320467274178032973640562;
@@ -145,7 +146,7 @@ static const struct {
 
 enum { CONVERSIONS = sizeof conversions / sizeof *conversions };
 
-const char *fplt_privacy_conversion(size_t index, const char **help)
+const char *fplt__privacy_conversion(size_t index, const char **help)
 {
     if (index >= CONVERSIONS)
         return NULL;
@@ -154,8 +155,8 @@ const char *fplt_privacy_conversion(size_t index, const char **help)
     return conversions[index].name;
 }
 
-fplt_status fplt_privacy_conversion_find(const char *name, fplt_conversion *conversion,
-                                         fplt_error *error)
+fplt_status fplt__privacy_conversion_find(const char *name, fplt_conversion *conversion,
+                                          fplt_error *error)
 {
     for (size_t i = 0; i < CONVERSIONS; i++)
         if (strcmp(conversions[i].name, name) == 0) {
@@ -236,8 +237,8 @@ fplt_status fplt_privacy_epsilon(const fplt_privacy_claim *claim, fplt_conversio
     return status;
 }
 
-fplt_status fplt_privacy_log_delta(const fplt_privacy_claim *claim, fplt_conversion conversion,
-                                   double epsilon, double *log_delta, fplt_error *error)
+fplt_status fplt__privacy_log_delta(const fplt_privacy_claim *claim, fplt_conversion conversion,
+                                    double epsilon, double *log_delta, fplt_error *error)
 {
     fplt_status status = fplt__valid_epsilon(epsilon, error);
     if (!status)
@@ -248,7 +249,8 @@ fplt_status fplt_privacy_log_delta(const fplt_privacy_claim *claim, fplt_convers
     return status;
 }
 
-double fplt_privacy_order(const fplt_privacy_claim *claim, fplt_conversion conversion, double delta)
+double fplt__privacy_order(const fplt_privacy_claim *claim, fplt_conversion conversion,
+                           double delta)
 {
     if (fplt__valid_fraction("delta", delta, NULL) || !(claim->renyi_rate > 0) ||
         fplt__conversion_settle(conversion, claim->is_gaussian, "", &conversion, NULL))
@@ -256,13 +258,13 @@ double fplt_privacy_order(const fplt_privacy_claim *claim, fplt_conversion conve
     return conversions[conversion].order(claim->renyi_rate, log(delta));
 }
 
-double fplt_privacy_renyi(const fplt_privacy_claim *claim, double order)
+double fplt__privacy_renyi(const fplt_privacy_claim *claim, double order)
 {
     return order > 1 ? order * claim->renyi_rate : NAN;
 }
 
-double fplt_privacy_epsilon_at(fplt_conversion conversion, double order, double divergence,
-                               double delta)
+double fplt__privacy_epsilon_at(fplt_conversion conversion, double order, double divergence,
+                                double delta)
 {
     if ((size_t)conversion >= CONVERSIONS || !conversions[conversion].at || !(order > 1) ||
         fplt__valid_fraction("delta", delta, NULL))

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "privacy/privacy.h"
 #include "privacy/valid.h"
 
 /* ln(1 + exp(t)) */
@@ -34,9 +35,9 @@ static double best_over_orders(divergence_function divergence, const void *conte
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         double here =
-            fplt_privacy_epsilon_at(conversion, middle, divergence(context, middle), delta);
-        double next =
-            fplt_privacy_epsilon_at(conversion, middle + 1, divergence(context, middle + 1), delta);
+            fplt__privacy_epsilon_at(conversion, middle, divergence(context, middle), delta);
+        double next = fplt__privacy_epsilon_at(conversion, middle + 1,
+                                               divergence(context, middle + 1), delta);
         if (next < here)
             low = middle + 1;
         else
@@ -44,7 +45,7 @@ static double best_over_orders(divergence_function divergence, const void *conte
     }
     if (order)
         *order = low;
-    return fplt_privacy_epsilon_at(conversion, low, divergence(context, low), delta);
+    return fplt__privacy_epsilon_at(conversion, low, divergence(context, low), delta);
 }
 
 static fplt_status lottery_valid(const fplt_privacy_lottery *lottery, fplt_error *error)
@@ -61,8 +62,8 @@ static double lottery_divergence(const void *context, double order)
     return lottery->rounds ? (double)lottery->rounds * (softplus(gain) / (order - 1)) : 0;
 }
 
-fplt_status fplt_privacy_lottery_renyi(const fplt_privacy_lottery *lottery, double order,
-                                       double *divergence, fplt_error *error)
+fplt_status fplt__privacy_lottery_renyi(const fplt_privacy_lottery *lottery, double order,
+                                        double *divergence, fplt_error *error)
 {
     fplt_status status = lottery_valid(lottery, error);
     if (status)
@@ -98,7 +99,7 @@ fplt_status fplt__minibatch_valid(const fplt_privacy_minibatch *minibatch, fplt_
     return status;
 }
 
-double fplt_privacy_noise_multiplier(const fplt_privacy_minibatch *minibatch)
+double fplt__privacy_noise_multiplier(const fplt_privacy_minibatch *minibatch)
 {
     return minibatch->noise_tau * minibatch->rate * (double)minibatch->records *
            sqrt(2 / minibatch->step) / minibatch->clip;
@@ -129,14 +130,14 @@ static double sampled_gaussian(double rate, double sigma, double order)
 static double minibatch_divergence(const void *context, double order)
 {
     const fplt_privacy_minibatch *minibatch = context;
-    double sigma = fplt_privacy_noise_multiplier(minibatch);
+    double sigma = fplt__privacy_noise_multiplier(minibatch);
     if (!minibatch->steps)
         return 0;
     return (double)minibatch->steps * sampled_gaussian(minibatch->rate, sigma, order);
 }
 
-fplt_status fplt_privacy_minibatch_renyi(const fplt_privacy_minibatch *minibatch, uint32_t order,
-                                         double *divergence, fplt_error *error)
+fplt_status fplt__privacy_minibatch_renyi(const fplt_privacy_minibatch *minibatch, uint32_t order,
+                                          double *divergence, fplt_error *error)
 {
     fplt_status status = fplt__minibatch_valid(minibatch, error);
     if (status)

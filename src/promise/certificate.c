@@ -12,6 +12,9 @@
 #include "base/canonical.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/solver.h"
+#include "privacy/privacy.h"
 #include "promise/promise.h"
 
 /* ---- sentences ---- */
@@ -35,7 +38,7 @@ static const char *const used_before =
     "The runs on the same records before this one are those that the agents' ledgers list; any "
     "other adds to the loss.";
 
-static json_t *assumptions_json(const fplt_certificate_run *run)
+static json_t *assumptions_json(const fplt__certificate_run *run)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < sizeof assumptions / sizeof *assumptions; i++)
@@ -43,6 +46,8 @@ static json_t *assumptions_json(const fplt_certificate_run *run)
     json_array_insert_new(
         array, 2, json_string(run->released_start ? FPLT_CERTIFICATE_RELEASED : public_start));
     json_array_append_new(array, json_string(run->accounts ? used_before : used_once));
+    if (run->drafted)
+        json_array_append_new(array, json_string(FPLT_CERTIFICATE_DRAFTED));
     return array;
 }
 
@@ -81,16 +86,18 @@ static void state(const fplt_promise_view *view, char *text, size_t size)
     char unit[64];
     tell_unit(view, unit, sizeof unit);
     if (!view->secure)
-        snprintf(text, size, "seeded: not private. Whoever knows the seed can take the noise off.");
+        snprintf(text, size,
+                 "seeded: not private. Anyone who knows the seed can remove the noise.");
     else if (view->diagnosed)
         snprintf(text, size,
                  "diagnosed: not private. Losses without noise were measured and shown.");
     else
-        snprintf(text, size,
-                 "Whoever sees %s learns of any %s at most what (%.4g, %g)-differential privacy "
-                 "allows, all %llu rounds together.",
-                 view->threat->sees, unit, view->promised, view->delta,
-                 (unsigned long long)view->mechanism.rounds);
+        snprintf(
+            text, size,
+            "Anyone who sees %s learns about any %s at most what (%.4g, %g)-differential privacy "
+            "allows, all %llu rounds together.",
+            view->threat->sees, unit, view->promised, view->delta,
+            (unsigned long long)view->mechanism.rounds);
 }
 
 /* ---- sections ---- */
@@ -165,18 +172,18 @@ static json_t *promise_json(const fplt_promise_view *view)
                      view->promised, "delta", view->delta, "group", (json_int_t)view->group,
                      "gdp_mu", claim->gdp_mu, "renyi_rate", claim->renyi_rate, "method",
                      claim->method, "conversion", claim->is_gaussian ? "exact" : "tight", "order",
-                     real(fplt_privacy_order(claim, FPLT_CONVERT_BEST, view->delta)), "kappa",
+                     real(fplt__privacy_order(claim, FPLT_CONVERT_BEST, view->delta)), "kappa",
                      claim->round_factor, "mu_step", claim->mu_step, "mu_round", claim->mu_round,
                      "rounds", (json_int_t)view->mechanism.rounds);
 }
 
 /* ---- agents ---- */
 
-static json_t *earlier_json(const fplt_certificate_account *account)
+static json_t *earlier_json(const fplt__certificate_account *account)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < account->count; i++) {
-        const fplt_certificate_charge *charge = &account->earlier[i];
+        const fplt__certificate_charge *charge = &account->earlier[i];
         json_array_append_new(array, json_pack("{s:o, s:s, s:I, s:f}", "run",
                                                hex_json(charge->run, FPLT_RUN_BYTES), "time",
                                                charge->time, "rounds", (json_int_t)charge->rounds,
@@ -187,7 +194,7 @@ static json_t *earlier_json(const fplt_certificate_account *account)
 
 /* The rates of one record add up; a group of k costs k^2 of them. */
 static fplt_status account_json(const fplt_promise_view *view,
-                                const fplt_certificate_account *account, double rate, json_t **out,
+                                const fplt__certificate_account *account, double rate, json_t **out,
                                 fplt_error *error)
 {
     double epsilon, group = (double)view->group, total = rate;
@@ -200,14 +207,14 @@ static fplt_status account_json(const fplt_promise_view *view,
     return status;
 }
 
-static fplt_status agent_json(const fplt_promise_view *view, const fplt_certificate_run *run,
+static fplt_status agent_json(const fplt_promise_view *view, const fplt__certificate_run *run,
                               uint32_t agent, json_t **out, fplt_error *error)
 {
     fplt_privacy_claim claim;
     double epsilon, rate;
     json_t *ledger = NULL;
     fplt_status status =
-        fplt_promise_claim(view, agent, run->rounds[agent], &claim, &epsilon, error);
+        fplt__promise_claim(view, agent, run->rounds[agent], &claim, &epsilon, error);
     if (!status && run->accounts && run->accounts[agent].name &&
         !(status = fplt__promise_rate(view, agent, run->rounds[agent], &rate, error)))
         status = account_json(view, &run->accounts[agent], rate, &ledger, error);
@@ -220,7 +227,7 @@ static fplt_status agent_json(const fplt_promise_view *view, const fplt_certific
     return status;
 }
 
-static fplt_status agents_json(const fplt_promise_view *view, const fplt_certificate_run *run,
+static fplt_status agents_json(const fplt_promise_view *view, const fplt__certificate_run *run,
                                json_t **out, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
@@ -235,28 +242,51 @@ static fplt_status agents_json(const fplt_promise_view *view, const fplt_certifi
 
 /* ---- the whole ---- */
 
-static json_t *document_of(const fplt_promise_view *view, const fplt_certificate_run *run,
-                           json_t *agents)
+/* Whose ledgers are in it: of all agents where one process trained them, of one where that agent wrote it. */
+static const char *ledgers_of(const fplt_promise_view *view, const fplt__certificate_run *run)
+{
+    uint32_t known = 0;
+    for (uint32_t i = 0; run->accounts && i < view->agents; i++)
+        known += run->accounts[i].name != NULL;
+    return known == view->agents ? "all" : known == 1 ? "own" : known ? "some" : "none";
+}
+
+static json_t *run_json(const fplt_promise_view *view, const fplt__certificate_run *run,
+                        int version)
+{
+    json_t *object =
+        json_pack("{s:o, s:s, s:o}", "id", hex_json(run->id, FPLT_RUN_BYTES), "time", run->time,
+                  "schema", run->schema ? json_string(run->schema) : json_null());
+    if (version >= 3) {
+        json_object_set_new(object, "drafted", json_boolean(run->drafted));
+        json_object_set_new(object, "ledgers", json_string(ledgers_of(view, run)));
+        if (run->excluded)
+            json_object_set_new(object, "excluded", json_string(run->excluded));
+    }
+    return object;
+}
+
+static json_t *document_of(const fplt_promise_view *view, const fplt__certificate_run *run,
+                           int version, json_t *agents)
 {
     char statement[512], neighbours[160], unit[64];
     state(view, statement, sizeof statement);
     tell_neighbours(view, neighbours, sizeof neighbours);
     tell_unit(view, unit, sizeof unit);
-    return json_pack(
-        "{s:s, s:i, s:s, s:{s:o, s:s, s:o}, s:b, s:s, s:{s:s, s:s}, s:s, s:s, s:o, s:o, s:o, "
-        "s:{s:s, s:b, s:I}, s:o, s:s, s:o, s:{s:o, s:I}}",
-        "certificate", FPLT_CERTIFICATE_KIND, "version", FPLT_CERTIFICATE_VERSION, "program",
-        run->program ? run->program : "fedplt " FPLT_VERSION, "run", "id",
-        hex_json(run->id, FPLT_RUN_BYTES), "time", run->time, "schema",
-        run->schema ? json_string(run->schema) : json_null(), "private",
-        view->secure && !view->diagnosed, "statement", statement, "threat", "name",
-        view->threat->name, "sees", view->threat->sees, "neighbours", neighbours, "unit", unit,
-        "promise", promise_json(view), "mechanism", mechanism_json(view), "problem",
-        problem_json(view), "participation", "rule", view->participation, "full", view->full,
-        "least", (json_int_t)view->least_cohort, "agents", agents, "noise",
-        view->secure ? FPLT_CERTIFICATE_SECURE : FPLT_CERTIFICATE_SEEDED, "assumptions",
-        assumptions_json(run), "model", "blake2b", hex_json(run->model, sizeof run->model),
-        "dimension", (json_int_t)view->mechanism.dimension);
+    return json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:{s:s, s:s}, s:s, s:s, s:o, s:o, s:o, "
+                     "s:{s:s, s:b, s:I}, s:o, s:s, s:o, s:{s:o, s:I}}",
+                     "certificate", FPLT_CERTIFICATE_KIND, "version", version, "program",
+                     run->program ? run->program : "fedplt " FPLT_VERSION, "run",
+                     run_json(view, run, version), "private", view->secure && !view->diagnosed,
+                     "statement", statement, "threat", "name", view->threat->name, "sees",
+                     view->threat->sees, "neighbours", neighbours, "unit", unit, "promise",
+                     promise_json(view), "mechanism", mechanism_json(view), "problem",
+                     problem_json(view), "participation", "rule", view->participation, "full",
+                     view->full, "least", (json_int_t)view->least_cohort, "agents", agents, "noise",
+                     view->secure ? FPLT_CERTIFICATE_SECURE : FPLT_CERTIFICATE_SEEDED,
+                     "assumptions", assumptions_json(run), "model", "blake2b",
+                     hex_json(run->model, sizeof run->model), "dimension",
+                     (json_int_t)view->mechanism.dimension);
 }
 
 fplt_status fplt__certificate_bytes(const json_t *document, char **bytes, size_t *length,
@@ -290,8 +320,8 @@ static fplt_status sign(json_t *document, const fplt_key *key, fplt_error *error
     return FPLT_OK;
 }
 
-fplt_status fplt__certificate_json(const fplt_promise_view *view, const fplt_certificate_run *run,
-                                   const fplt_key *key, json_t **document, fplt_error *error)
+fplt_status fplt__certificate_json(const fplt_promise_view *view, const fplt__certificate_run *run,
+                                   int version, json_t **document, fplt_error *error)
 {
     json_t *agents;
     *document = NULL;
@@ -300,20 +330,21 @@ fplt_status fplt__certificate_json(const fplt_promise_view *view, const fplt_cer
         json_decref(agents);
         return status;
     }
-    *document = document_of(view, run, agents);
+    *document = document_of(
+        view, run, version < FPLT_CERTIFICATE_VERSION ? version : FPLT_CERTIFICATE_VERSION, agents);
     if (!*document)
         return fplt_error_set(error, FPLT_NO_MEMORY,
                               "no memory for the certificate, or a name in it is not UTF-8");
-    if (key && (status = sign(*document, key, error))) {
+    if ((status = fplt__certificate_add_sums(view, *document, error))) {
         json_decref(*document);
         *document = NULL;
     }
     return status;
 }
 
-fplt_status fplt_certificate_begin(fplt_certificate_run *run, fplt_error *error)
+fplt_status fplt__certificate_begin(fplt__certificate_run *run, fplt_error *error)
 {
-    *run = (fplt_certificate_run){.rounds = NULL};
+    *run = (fplt__certificate_run){.rounds = NULL};
     if (sodium_init() < 0)
         return fplt_error_set(error, FPLT_FAILED, "libsodium could not be initialised");
     randombytes_buf(run->id, sizeof run->id);
@@ -321,19 +352,74 @@ fplt_status fplt_certificate_begin(fplt_certificate_run *run, fplt_error *error)
     return FPLT_OK;
 }
 
-fplt_status fplt_certificate_make(const fplt_promise_view *view, const fplt_certificate_run *run,
-                                  const fplt_key *key, char **text, fplt_error *error)
+/* ---- the certificate and its model ---- */
+
+fplt_status fplt__certificate_commitment(const json_t *certificate,
+                                         char hex[2 * FPLT_CERTIFICATE_DIGEST + 1],
+                                         fplt_error *error)
 {
-    json_t *document;
-    *text = NULL;
-    fplt_status status = fplt__certificate_json(view, run, key, &document, error);
-    if (status)
+    static const char *const without[] = {"model", "signature", NULL};
+    unsigned char digest[FPLT_CERTIFICATE_DIGEST];
+    fplt_status status =
+        fplt__canonical_digest("fedplt-certificate-3\n", certificate, without, digest, error);
+    if (!status)
+        sodium_bin2hex(hex, 2 * FPLT_CERTIFICATE_DIGEST + 1, digest, sizeof digest);
+    return status;
+}
+
+fplt_status fplt__model_digest(const json_t *model, int version,
+                               unsigned char digest[FPLT_CERTIFICATE_DIGEST], fplt_error *error)
+{
+    static const char *const bare[] = {"program", "training", NULL};
+    static const char *const whole[] = {"program", NULL};
+    if (version < 3)
+        return fplt__canonical_digest("fedplt-model-1\n", model, bare, digest, error);
+    json_t *copy = json_copy((json_t *)model);
+    const json_t *record = json_object_get(model, "training");
+    json_t *training = json_is_object(record) ? json_copy((json_t *)record) : json_object();
+    json_object_del(training, "privacy");
+    fplt_status status =
+        !copy || json_object_set_new(copy, "training", training)
+            ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a digest")
+            : fplt__canonical_digest("fedplt-model-2\n", copy, whole, digest, error);
+    json_decref(copy);
+    return status;
+}
+
+static fplt_status bind(fplt__certificate_run *run, const fplt_key *key, json_t *model,
+                        json_t *certificate, fplt_error *error)
+{
+    json_t *training = json_object_get(model, "training");
+    char hex[2 * FPLT_CERTIFICATE_DIGEST + 1];
+    fplt_status status = fplt__certificate_commitment(certificate, hex, error);
+    if (!json_is_object(training)) {
+        training = json_object();
+        json_object_set_new(model, "training", training);
+    }
+    if (status || json_object_set_new(training, "certificate", json_string(hex)))
+        return status ? status : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model");
+    if ((status = fplt__model_digest(model, FPLT_CERTIFICATE_VERSION, run->model, error)))
         return status;
-    char *own = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    json_decref(document);
-    *text = own ? fplt__strdup(own) : NULL;
-    free(own);
-    return *text ? FPLT_OK : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate");
+    json_object_set_new(json_object_get(certificate, "model"), "blake2b",
+                        hex_json(run->model, sizeof run->model));
+    if (key && (status = sign(certificate, key, error)))
+        return status;
+    return json_object_set(training, "privacy", certificate)
+               ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model")
+               : FPLT_OK;
+}
+
+fplt_status fplt__certificate_bind(const fplt_promise_view *view, fplt__certificate_run *run,
+                                   const fplt_key *key, json_t *model, json_t **certificate,
+                                   fplt_error *error)
+{
+    fplt_status status =
+        fplt__certificate_json(view, run, FPLT_CERTIFICATE_VERSION, certificate, error);
+    if (!status && (status = bind(run, key, model, *certificate, error))) {
+        json_decref(*certificate);
+        *certificate = NULL;
+    }
+    return status;
 }
 
 /* Where all take part in every round, each has those that were paid for. */
@@ -351,48 +437,48 @@ static fplt_status state_rounds(const fplt_promise_view *view, const uint64_t *r
     return FPLT_OK;
 }
 
-static fplt_status digest_text(const fplt_promise_view *view, const char *text, size_t length,
-                               unsigned char digest[FPLT_CERTIFICATE_DIGEST], fplt_error *error)
+static fplt_status read_model(const fplt_promise_view *view, const char *text, size_t length,
+                              json_t **model, fplt_error *error)
 {
     json_error_t problem;
-    json_t *model = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-    size_t weights = json_array_size(json_object_get(model, "weights"));
-    fplt_status status;
-    if (!json_is_object(model))
-        status = fplt_error_set(error, FPLT_BAD_DATA, "the model: line %d: %.120s", problem.line,
-                                problem.text);
-    else if (weights != view->mechanism.dimension)
-        status = fplt_error_set(error, FPLT_BAD_DATA,
-                                "the model has %zu weights, but the plan is for %llu", weights,
-                                (unsigned long long)view->mechanism.dimension);
-    else
-        status = fplt__model_digest(model, digest, error);
-    json_decref(model);
-    return status;
+    *model = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    size_t weights = json_array_size(json_object_get(*model, "weights"));
+    if (!json_is_object(*model))
+        return fplt_error_set(error, FPLT_BAD_DATA, "the model: line %d: %.120s", problem.line,
+                              problem.text);
+    if (weights != view->mechanism.dimension)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the model has %zu weights, but the plan is for %llu", weights,
+                              (unsigned long long)view->mechanism.dimension);
+    return FPLT_OK;
 }
 
-fplt_status fplt_certificate_make_for(const fplt_promise_view *view, const uint64_t *rounds,
-                                      const char *model, size_t length, char **text,
-                                      fplt_error *error)
+fplt_status fplt__certificate_text(const json_t *document, char **text, fplt_error *error)
 {
-    fplt_certificate_run run;
+    char *own = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    *text = own ? fplt__strdup(own) : NULL;
+    free(own);
+    return *text ? FPLT_OK : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a document");
+}
+
+fplt_status fplt_certificate_make(const fplt_promise_view *view, const uint64_t *rounds,
+                                  const char *model, size_t length, char **text, fplt_error *error)
+{
+    fplt__certificate_run run;
+    json_t *document = NULL, *certificate = NULL;
     uint64_t *stated;
     *text = NULL;
     fplt_status status =
         fplt__alloc_into(&stated, view->agents, sizeof *stated, "the certificate", error);
     if (!status && !(status = state_rounds(view, rounds, stated, error)) &&
-        !(status = fplt_certificate_begin(&run, error)) &&
-        !(status = digest_text(view, model, length, run.model, error))) {
+        !(status = fplt__certificate_begin(&run, error)) &&
+        !(status = read_model(view, model, length, &document, error))) {
         run.rounds = stated;
-        status = fplt_certificate_make(view, &run, NULL, text, error);
+        if (!(status = fplt__certificate_bind(view, &run, NULL, document, &certificate, error)))
+            status = fplt__certificate_text(document, text, error);
     }
+    json_decref(certificate);
+    json_decref(document);
     fplt__free(stated);
     return status;
-}
-
-fplt_status fplt__model_digest(const json_t *model, unsigned char digest[FPLT_CERTIFICATE_DIGEST],
-                               fplt_error *error)
-{
-    static const char *const without[] = {"program", "training", NULL};
-    return fplt__canonical_digest("fedplt-model-1\n", model, without, digest, error);
 }

@@ -3,13 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/settings.h"
+#include "base/text.h"
+#include "data/dataset_access.h"
 #include "data/schema.h"
+#include "fedplt/algorithm.h"
 #include "fedplt/promise.h"
 #include "fedplt/schema.h"
+#include "data/schema_access.h"
 #include "job/job.h"
 #include "promise/plan.h"
+#include "promise/promise.h"
 
-const fplt_setting fplt_promise_table[] = {
+const fplt_setting fplt__promise_table[] = {
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0,
      .needs = "rounds!=0"},
@@ -25,9 +31,15 @@ const fplt_setting fplt_promise_table[] = {
      "noise scale instead of epsilon: each local step adds N(0, 2 gamma tau^2)", 0, 0,
      .needs = "rounds!=0"},
     {"privacy.threat", FPLT_CHOICE, 0, "transcript", 0, 0,
-     "transcript|broadcast|secagg|final-y|final-x|paper",
-     "what the adversary sees; transcript: every message", 0, 0,
-     .needs = "privacy.epsilon,privacy.tau"},
+     "transcript|broadcast|secagg|secagg-sum|final-y|final-x|paper",
+     "what the adversary sees; transcript: every message; secagg-sum: sums, and the noise is "
+     "divided among the agents",
+     0, 0, .needs = "privacy.epsilon,privacy.tau"},
+    {"privacy.colluders", FPLT_INTEGER, FPLT_AUTO, "auto", 0, 999, NULL,
+     "agents that may help the adversary, whose noise hides nothing", 0, 0,
+     .rule = "a tenth of the agents, at least 1", .needs = "privacy.threat=secagg-sum"},
+    {"privacy.quorum", FPLT_INTEGER, FPLT_AUTO, "auto", 2, 1000, NULL, "agents in a sum at least",
+     0, 0, .rule = "all of up to 10 agents, else two thirds", .needs = "privacy.threat=secagg-sum"},
     {"privacy.rows", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "bound on the norm of a row, from knowledge and not from the data; longer rows are shortened "
      "to it; by default radius, or else 1",
@@ -47,12 +59,12 @@ const fplt_setting fplt_promise_table[] = {
 /* Given, and not left to the program by the word auto. */
 int fplt__promise_is_given(const fplt_settings *settings, const char *name)
 {
-    const fplt_setting *row = fplt_settings_find(settings, name);
+    const fplt_setting *row = fplt__settings_find(settings, name);
     return row && fplt_settings_given(settings, name) &&
            !(row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, name));
 }
 
-int fplt_promise_wanted(const fplt_settings *settings)
+int fplt__promise_wanted(const fplt_settings *settings)
 {
     return fplt_settings_given(settings, "privacy.epsilon") ||
            fplt_settings_given(settings, "privacy.tau");
@@ -136,11 +148,12 @@ static const struct conflict {
      "it looks at the labels, so that one record would move others between agents; divide "
      "contiguous or shuffled"},
     {"missing", wants_dropping,
-     "how many rows there are would tell of a record; declare a constant in a schema"},
+     "the number of rows would reveal something about a record; declare a constant in a schema"},
     {"missing", wants_filling,
      "what is filled in would be computed from the records; declare a constant in a schema"},
     {"class-weight", wants_balance,
-     "how many records of a class there are would tell of them; give the weights in a column with "
+     "the number of records of a class would reveal something about them; give the weights in a "
+     "column with "
      "declared bounds"},
     {"categories", wants_guessing,
      "which levels there are would be read from the records; declare them in a schema"},
@@ -165,7 +178,7 @@ static fplt_status refuse_conflicts(const fplt_settings *settings, fplt_error *e
             (conflict->holds && !conflict->holds(settings, conflict->name)))
             continue;
         return fplt_error_set(error, FPLT_UNSUPPORTED, "%s: %s cannot be used with privacy: %s",
-                              fplt_settings_origin(settings, conflict->name), conflict->name,
+                              fplt__settings_origin(settings, conflict->name), conflict->name,
                               conflict->reason);
     }
     return FPLT_OK;
@@ -179,16 +192,16 @@ static fplt_status check_section(const fplt_settings *settings, fplt_error *erro
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: privacy.tau and privacy.epsilon are both given, but one follows "
                               "from the other; leave one out",
-                              fplt_settings_origin(settings, "privacy.tau"));
+                              fplt__settings_origin(settings, "privacy.tau"));
     if (tau && !fplt__promise_is_given(settings, "rounds"))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: privacy.tau needs rounds: the promise grows with them",
-                              fplt_settings_origin(settings, "privacy.tau"));
+                              fplt__settings_origin(settings, "privacy.tau"));
     if (fplt__job_setting_is(settings, "privacy.threat", "paper"))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "%s: the threat model paper is Prop. 4 as printed, which does not "
                               "hold; no run can promise it (fedplt privacy epsilon shows it)",
-                              fplt_settings_origin(settings, "privacy.threat"));
+                              fplt__settings_origin(settings, "privacy.threat"));
     return FPLT_OK;
 }
 
@@ -212,7 +225,7 @@ static fplt_status check_solver(const fplt_settings *settings, fplt_error *error
                        "solver out",
                        solver->name);
     if (error)
-        fplt_error_prefix(error, "%s", fplt_settings_origin(settings, "solver"));
+        fplt_error_prefix(error, "%s", fplt__settings_origin(settings, "solver"));
     return FPLT_UNSUPPORTED;
 }
 
@@ -227,7 +240,7 @@ static fplt_status check_group(const fplt_settings *settings, uint64_t most, fpl
         "%s: privacy.group is %lld, but the schema declares persons of up to %llu "
         "records, which the promise covers together; leave it out, or take at "
         "least %llu",
-        fplt_settings_origin(settings, "privacy.group"), group, (unsigned long long)most,
+        fplt__settings_origin(settings, "privacy.group"), group, (unsigned long long)most,
         (unsigned long long)most);
 }
 
@@ -278,8 +291,8 @@ static void list_words(const char *list, char *text, size_t size)
     size_t used = 0;
     *text = 0;
     while (*list) {
-        list = fplt_list_next(list, item, sizeof item);
-        fplt_shell_word(item, word, sizeof word);
+        list = fplt__list_next(list, item, sizeof item);
+        fplt__shell_word(item, word, sizeof word);
         if (used + strlen(word) + 2 > size)
             return;
         used += (size_t)snprintf(text + used, size - used, " %s", word);
@@ -291,10 +304,10 @@ static fplt_status check_declared(const fplt_settings *settings, const fplt_sche
                                   const fplt_dataset *in_memory, fplt_error *error)
 {
     if (schema) {
-        fplt_status status = fplt_schema_accepts_all(schema, error);
+        fplt_status status = fplt__schema_accepts_all(schema, error);
         if (!status)
             status = check_task(schema, error);
-        return status ? status : check_group(settings, fplt_schema_most(schema), error);
+        return status ? status : check_group(settings, fplt__schema_most(schema), error);
     }
     if (in_memory)
         return fplt__promise_check_bound(settings, fplt_dataset_task(in_memory), error);
@@ -307,7 +320,7 @@ static fplt_status check_declared(const fplt_settings *settings, const fplt_sche
                           "%s: with privacy, columns, bounds and classes are declared and not read "
                           "from the records; give schema (`fedplt data schema%s --out schema.yaml` "
                           "drafts one), or bounds and labels where all columns are numbers",
-                          fplt_settings_origin(settings, "data"), words);
+                          fplt__settings_origin(settings, "data"), words);
 }
 
 /* The bound on the norm of a row. */
@@ -321,15 +334,15 @@ static fplt_status find_rows(const fplt_settings *settings, double *rows, fplt_e
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: radius is %g and privacy.rows %g, but both are the bound on the "
                               "norm of a row; leave one out",
-                              fplt_settings_origin(settings, "radius"), radius, *rows);
+                              fplt__settings_origin(settings, "radius"), radius, *rows);
     return FPLT_OK;
 }
 
 static fplt_status check_source(const fplt_job_source *source, fplt_error *error)
 {
     const char *what = source->objective ? "own costs"
-                       : source->solver  ? "a solver of one's own"
-                       : source->start   ? "a starting point of one's own"
+                       : source->solver  ? "a custom solver"
+                       : source->start   ? "a given starting point"
                                          : NULL;
     const char *reason = source->objective ? "nothing is known of what a record can change in them"
                          : source->solver  ? "its noise cannot be vouched for"
@@ -339,17 +352,20 @@ static fplt_status check_source(const fplt_job_source *source, fplt_error *error
                 : FPLT_OK;
 }
 
-/* What an expert would choose, from the schema alone. Columns scaled to -1..1 are seldom 3/4 long on
- * average, so k of them hardly have a norm above 3/4 sqrt(k); of two classes, and of counts, a record's gradient is clipped at half
- * its bound, which halves the noise and takes from those only that are far wrong. */
-static void choose_by_schema(const fplt_settings *settings, const fplt_schema *schema,
+/* What an expert would choose, from the schema alone. Columns scaled to -1..1 are seldom 3/4 long on average, so k of them
+ * hardly have a norm above 3/4 sqrt(k). Gradient descent is better off with columns that fill the norm, also where they fill
+ * little of their bounds: they are stretched to twice their bounds, and rows that are then too long are shortened. Where
+ * gradients are clipped, rows may have the norm sqrt(k) (docs/privacy.md has the study). */
+static void choose_by_schema(const fplt_settings *settings, const fplt_schema *schema, int descends,
                              fplt_job_source *source)
 {
     source->intercept = !fplt__promise_is_given(settings, "intercept");
     if (!fplt__promise_is_given(settings, "eps") &&
         fplt__job_setting_is(settings, "regulariser", "ridge"))
         source->weight = RIDGE;
-    source->radius = fmax(1, 0.75 * sqrt((double)fplt_schema_inputs(schema)));
+    int clips = descends && fplt__schema_classes(schema) == 2;
+    source->stretch = descends ? 2 : 1;
+    source->radius = fmax(1, (clips ? 1 : 0.75) * sqrt((double)fplt__schema_inputs(schema)));
 }
 
 /* Counts: auto would read the largest one from the records, and a negative one would be refused for what
@@ -366,7 +382,7 @@ static fplt_status check_counts(const fplt_settings *settings, const fplt_schema
             "%s: the loss poisson needs predictor-bound with privacy: its curvature "
             "has no bound else, and auto would read the largest count from the "
             "records; give the logarithm of the largest mean to be expected",
-            fplt_settings_origin(settings, "loss"));
+            fplt__settings_origin(settings, "loss"));
     if (label && label->bounded && label->low < 0)
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
@@ -376,19 +392,71 @@ static fplt_status check_counts(const fplt_settings *settings, const fplt_schema
     return FPLT_OK;
 }
 
-/* Half of what a record's gradient may be where predictors are within their bounds; 0: no clip is needed,
- * or nothing says which. */
-static double natural_clip(const fplt_settings *settings, const fplt_schema *schema,
+/* A share of what a record's gradient may be where predictors are within their bounds, which takes from those records only
+ * that are far wrong: a quarter in gradient descent, otherwise half. 0: no clip is needed, or nothing says which. */
+static double natural_clip(const fplt_settings *settings, const fplt_schema *schema, int descends,
                            const fplt_job_source *source)
 {
     const fplt__declared *label = fplt__schema_column(schema, FPLT__LABEL);
     double norm = hypot(source->radius, source->intercept);
-    if (fplt_schema_classes(schema) == 2 && (fplt__job_setting_is(settings, "loss", "auto") ||
-                                             fplt__job_setting_is(settings, "loss", "logistic")))
-        return norm / 2;
+    if (fplt__schema_classes(schema) == 2 && (fplt__job_setting_is(settings, "loss", "auto") ||
+                                              fplt__job_setting_is(settings, "loss", "logistic")))
+        return norm / (descends ? 4 : 2);
     if (label && label->bounded && fplt__job_setting_is(settings, "loss", "poisson"))
         return norm * fmax(exp(fplt_settings_real(settings, "predictor-bound")), label->high) / 2;
     return 0;
+}
+
+/* Whether the task is to tell classes apart; where nothing is read yet, the generated problem, which has two. */
+static int classifies(const fplt_settings *settings, const fplt_schema *schema,
+                      const fplt_dataset *in_memory)
+{
+    if (!fplt__job_setting_is(settings, "loss", "auto"))
+        return fplt__job_setting_is(settings, "loss", "logistic") ||
+               fplt__job_setting_is(settings, "loss", "softmax");
+    if (schema)
+        return fplt__schema_classes(schema) >= 2;
+    return in_memory ? fplt__task_classifies(fplt_dataset_task(in_memory))
+                     : !fplt__job_setting_is(settings, "task", "regression");
+}
+
+/* Whether gradient descent with one step a round is asked for by name. */
+static int given_descent(const fplt_settings *settings, const fplt_schema *schema,
+                         const fplt_dataset *in_memory)
+{
+    const fplt_algorithm *algorithm =
+        fplt__promise_is_given(settings, "algorithm")
+            ? fplt_algorithm_find(fplt_settings_text(settings, "algorithm"))
+            : NULL;
+    double parameter[FPLT_MAX_PARAMETERS];
+    if (!algorithm || (fplt__promise_is_given(settings, "epochs") &&
+                       fplt_settings_integer(settings, "epochs") != 1))
+        return 0;
+    fplt_algorithm_defaults(algorithm, parameter);
+    return fplt__promise_sends_iterates(algorithm, parameter) &&
+           classifies(settings, schema, in_memory);
+}
+
+/* The algorithm of a private run where the settings leave it open; NULL: what they say otherwise. Of classes gradient
+ * descent with one step a round (docs/privacy.md), unless something is asked for that Fed-PLT alone has: several local
+ * steps, h, acceleration, or a promise about a final model alone. */
+static const fplt_algorithm *choose_algorithm(const fplt_settings *settings,
+                                              const fplt_schema *schema,
+                                              const fplt_dataset *in_memory)
+{
+    int divided = fplt__job_setting_is(settings, "privacy.threat", "secagg-sum");
+    int local = fplt__promise_is_given(settings, "epochs") &&
+                fplt_settings_integer(settings, "epochs") != 1;
+    if (fplt__promise_is_given(settings, "algorithm"))
+        return NULL;
+    if (!divided && (local || fplt__promise_is_given(settings, "rho") ||
+                     !fplt__job_setting_is(settings, "h", "zero") ||
+                     fplt__job_setting_is(settings, "solver", "noisy-accelerated") ||
+                     fplt__job_setting_is(settings, "privacy.threat", "final-x") ||
+                     fplt__job_setting_is(settings, "privacy.threat", "final-y") ||
+                     !classifies(settings, schema, in_memory)))
+        return NULL;
+    return fplt_algorithm_find("fedavg");
 }
 
 /* What a promise sets where the settings do not say. */
@@ -406,13 +474,15 @@ static fplt_status prepare(const fplt_settings *settings, const fplt_schema *sch
     source->weigh_rows = !fplt__promise_is_given(settings, "weights");
     if (!fplt__promise_is_given(settings, "solver"))
         source->solver = fplt_solver_find("noisy");
+    source->algorithm = choose_algorithm(settings, schema, source->dataset);
+    int descends = source->algorithm || given_descent(settings, schema, source->dataset);
     source->radius = 1;
     if (source->by_schema)
-        choose_by_schema(settings, schema, source);
+        choose_by_schema(settings, schema, descends, source);
     if ((status = find_rows(settings, &source->radius, error)))
         return status;
     if (source->by_schema && !fplt__promise_is_given(settings, "clip"))
-        source->clip = natural_clip(settings, schema, source);
+        source->clip = natural_clip(settings, schema, descends, source);
     return FPLT_OK;
 }
 
@@ -421,13 +491,13 @@ fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source 
 {
     fplt_schema *schema = NULL;
     fplt_status status = check_section(settings, error);
-    if (status || !fplt_promise_wanted(settings))
+    if (status || !fplt__promise_wanted(settings))
         return status;
     const fplt_schema *own =
-        source->schema || !source->dataset ? source->schema : fplt_dataset_schema(source->dataset);
+        source->schema || !source->dataset ? source->schema : fplt__dataset_schema(source->dataset);
     if (own)
         return prepare(settings, own, source, error);
-    if (!(status = fplt_job_schema(settings, &schema, error)))
+    if (!(status = fplt__job_schema(settings, &schema, error)))
         status = prepare(settings, schema, source, error);
     fplt_schema_destroy(schema);
     return status;

@@ -11,7 +11,10 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/solver.h"
 #include "privacy/claim.h"
+#include "privacy/privacy.h"
 #include "promise/promise.h"
 
 /* The threat model whose claim covers what the adversary sees of this run. */
@@ -20,7 +23,7 @@ static fplt_status covering(const fplt_promise_view *view, const fplt_threat *ad
 {
     *covers = adversary;
     return strcmp(adversary->name, "final-x") == 0 && !fplt__promise_releases_mean(view)
-               ? fplt_privacy_threat_find("final-y", covers, error)
+               ? fplt__privacy_threat_find("final-y", covers, error)
                : FPLT_OK;
 }
 

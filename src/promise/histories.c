@@ -3,7 +3,7 @@
 
 #include "promise/certificate.h"
 
-static int is_same_history(const fplt_certificate_account *a, const fplt_certificate_account *b)
+static int is_same_history(const fplt__certificate_account *a, const fplt__certificate_account *b)
 {
     int same = a->count == b->count;
     for (size_t k = 0; same && k < a->count; k++)
@@ -16,11 +16,11 @@ static int is_same_history(const fplt_certificate_account *a, const fplt_certifi
 
 /* One run charged once to an account: neither this run, nor twice the same one, nor for no round (but for
  * what was adopted of runs that are not known). */
-static int is_history(const fplt_certificate_account *account, const unsigned char *run)
+static int is_history(const fplt__certificate_account *account, const unsigned char *run)
 {
     static const unsigned char unknown[FPLT_RUN_BYTES] = {0};
     for (size_t k = 0; k < account->count; k++) {
-        const fplt_certificate_charge *charge = &account->earlier[k];
+        const fplt__certificate_charge *charge = &account->earlier[k];
         if (memcmp(charge->run, run, FPLT_RUN_BYTES) == 0 ||
             (!charge->rounds && memcmp(charge->run, unknown, FPLT_RUN_BYTES) != 0))
             return 0;
@@ -31,12 +31,12 @@ static int is_history(const fplt_certificate_account *account, const unsigned ch
     return 1;
 }
 
-void fplt__histories_check(const fplt_certificate_account *accounts, uint32_t agents,
+void fplt__histories_check(const fplt__certificate_account *accounts, uint32_t agents,
                            const unsigned char *run, uint32_t *known, uint32_t *odd)
 {
     *known = *odd = 0;
     for (uint32_t i = 0; i < agents; i++) {
-        const fplt_certificate_account *account = &accounts[i];
+        const fplt__certificate_account *account = &accounts[i];
         if (!account->name)
             continue;
         ++*known;

@@ -1,5 +1,5 @@
 /* Key files: one line, a word that says what it is and the key in hexadecimal digits. */
-#include "fedplt/key.h"
+#include "promise/key.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static fplt_status write_key(const char *path, unsigned mode, const char *word,
     sodium_bin2hex(text + length, sizeof text - length, bytes, count);
     length += 2 * count;
     text[length++] = '\n';
-    fplt_status status = fplt_file_save(path, mode, text, length, error);
+    fplt_status status = fplt__file_save(path, mode, text, length, error);
     sodium_memzero(text, sizeof text);
     return status;
 }
@@ -89,7 +89,7 @@ fplt_status fplt_key_read(const char *path, fplt_key *key, fplt_error *error)
     size_t length;
     fplt_status status = start(error);
     memset(key, 0, sizeof *key);
-    if (status || (status = fplt_file_read(path, LONGEST_FILE, &text, &length, error)))
+    if (status || (status = fplt__file_read(path, LONGEST_FILE, &text, &length, error)))
         return status;
     if (parse(text, secret_word, key->secret, FPLT_KEY_SECRET)) {
         crypto_sign_ed25519_sk_to_pk(key->visible, key->secret);
@@ -106,6 +106,16 @@ fplt_status fplt_key_read(const char *path, fplt_key *key, fplt_error *error)
     if (status)
         fplt_key_clear(key);
     return status;
+}
+
+fplt_status fplt__key_of_folder(const char *folder, fplt_key *key, fplt_error *error)
+{
+    char name[LONGEST_PATH], path[LONGEST_PATH + 8];
+    if (snprintf(name, sizeof name, "%s/signing", folder) >= LONGEST_PATH)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "the name of the folder is too long");
+    snprintf(path, sizeof path, "%s.key", name);
+    return access(path, F_OK) == 0 ? fplt_key_read(path, key, error)
+                                   : fplt_key_create(name, key, error);
 }
 
 void fplt_key_clear(fplt_key *key)

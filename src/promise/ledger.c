@@ -15,6 +15,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "privacy/claim.h"
+#include "privacy/privacy.h"
 #include "promise/ledger_rows.h"
 
 #define ADVERSARIES "(VALUES('transcript'), ('broadcast'), ('secagg'), ('final-y'), ('final-x'))"
@@ -52,9 +53,16 @@ static const char *const schema[] = {
     "INSERT INTO reserved SELECT account, run, column1, rate FROM reservation, " ADVERSARIES ";"
     "ALTER TABLE account DROP COLUMN spent;"
     "ALTER TABLE reservation DROP COLUMN rate;",
+
+    /* the adversary who sees sums and knows some agents' noise; before, no noise was divided */
+    "INSERT INTO rate SELECT charge, 'secagg-sum', rate FROM rate WHERE adversary = 'transcript';"
+    "INSERT INTO spent SELECT account, run, 'secagg-sum', rate, unproved, rounds FROM spent"
+    " WHERE adversary = 'transcript';"
+    "INSERT INTO reserved SELECT account, run, 'secagg-sum', rate FROM reserved"
+    " WHERE adversary = 'transcript';",
 };
 
-static const struct fplt__database_form form = {"ledger", 0x46504c47 /* FPLG */, 2, schema};
+static const struct fplt__database_form form = {"ledger", 0x46504c47 /* FPLG */, 3, schema};
 
 struct fplt_ledger {
     fplt__database *database;
@@ -217,7 +225,7 @@ static const fplt_threat *threat_of(sqlite3_stmt *query, int column)
     const char *name = (const char *)sqlite3_column_text(query, column);
     const fplt_threat *threat = NULL;
     if (name)
-        fplt_privacy_threat_find(name, &threat, NULL);
+        fplt__privacy_threat_find(name, &threat, NULL);
     return threat;
 }
 
@@ -305,8 +313,8 @@ static fplt_status refuse_unproved(fplt_ledger *ledger, const char *account,
                           path, account, threat->name);
 }
 
-fplt_status fplt_ledger_admit(fplt_ledger *ledger, const char *account, const fplt_rates *rates,
-                              const fplt_ledger_budget *budget, fplt_error *error)
+fplt_status fplt__ledger_admit(fplt_ledger *ledger, const char *account, const fplt_rates *rates,
+                               const fplt__ledger_budget *budget, fplt_error *error)
 {
     const fplt_threat *threat = or_transcript(budget->threat);
     size_t k = fplt__threat_index(threat);
@@ -409,9 +417,9 @@ static fplt_status store_reservation(fplt_ledger *ledger, const char *account,
     return fplt__database_end(ledger->database, status, error);
 }
 
-fplt_status fplt_ledger_reserve(fplt_ledger *ledger, const char *account,
-                                const unsigned char run[FPLT_RUN_BYTES], const fplt_rates *rates,
-                                const fplt_ledger_budget *budget, fplt_error *error)
+fplt_status fplt__ledger_reserve(fplt_ledger *ledger, const char *account,
+                                 const unsigned char run[FPLT_RUN_BYTES], const fplt_rates *rates,
+                                 const fplt__ledger_budget *budget, fplt_error *error)
 {
     struct reservation found;
     const char *path = fplt__database_path(ledger->database);
@@ -431,11 +439,11 @@ fplt_status fplt_ledger_reserve(fplt_ledger *ledger, const char *account,
     }
     if (found.found)
         return FPLT_OK;
-    status = fplt_ledger_admit(ledger, account, rates, budget, error);
+    status = fplt__ledger_admit(ledger, account, rates, budget, error);
     return status ? status : store_reservation(ledger, account, run, rates, error);
 }
 
-static fplt_status check_charge(fplt_ledger *ledger, const fplt_charge *charge, fplt_error *error)
+static fplt_status check_charge(fplt_ledger *ledger, const fplt__charge *charge, fplt_error *error)
 {
     struct reservation found;
     const char *path = fplt__database_path(ledger->database);
@@ -457,7 +465,7 @@ static fplt_status check_charge(fplt_ledger *ledger, const fplt_charge *charge, 
     return FPLT_OK;
 }
 
-static fplt_status insert_charge(fplt_ledger *ledger, const fplt_charge *charge, fplt_error *error)
+static fplt_status insert_charge(fplt_ledger *ledger, const fplt__charge *charge, fplt_error *error)
 {
     const fplt_threat *threat = or_transcript(charge->threat);
     sqlite3_stmt *query;
@@ -487,7 +495,7 @@ static fplt_status insert_charge(fplt_ledger *ledger, const fplt_charge *charge,
     return fplt__database_finish(ledger->database, query, status, error);
 }
 
-fplt_status fplt__ledger_store_charge(fplt_ledger *ledger, const fplt_charge *charge,
+fplt_status fplt__ledger_store_charge(fplt_ledger *ledger, const fplt__charge *charge,
                                       fplt_error *error)
 {
     fplt_status status = insert_charge(ledger, charge, error);
@@ -508,8 +516,8 @@ fplt_status fplt__ledger_store_charge(fplt_ledger *ledger, const fplt_charge *ch
                         charge->account, charge->run, &charge->rates, charge->rounds, error);
 }
 
-fplt_status fplt_ledger_charge(fplt_ledger *ledger, const fplt_charge *charges, size_t count,
-                               fplt_error *error)
+fplt_status fplt__ledger_charge(fplt_ledger *ledger, const fplt__charge *charges, size_t count,
+                                fplt_error *error)
 {
     fplt_status status = fplt__database_begin(ledger->database, error);
     if (status)
@@ -521,8 +529,8 @@ fplt_status fplt_ledger_charge(fplt_ledger *ledger, const fplt_charge *charges, 
     return fplt__database_end(ledger->database, status, error);
 }
 
-fplt_status fplt_ledger_settle(fplt_ledger *ledger, const char *account,
-                               const unsigned char run[FPLT_RUN_BYTES], fplt_error *error)
+fplt_status fplt__ledger_settle(fplt_ledger *ledger, const char *account,
+                                const unsigned char run[FPLT_RUN_BYTES], fplt_error *error)
 {
     sqlite3_stmt *query;
     fplt_status status = fplt__rows_prepare(ledger->database,
@@ -534,8 +542,8 @@ fplt_status fplt_ledger_settle(fplt_ledger *ledger, const char *account,
 
 /* ---- charges of version 1 ---- */
 
-fplt_status fplt_ledger_declare(fplt_ledger *ledger, const fplt_threat *threat, uint64_t *runs,
-                                fplt_error *error)
+fplt_status fplt__ledger_declare(fplt_ledger *ledger, const fplt_threat *threat, uint64_t *runs,
+                                 fplt_error *error)
 {
     static const char *const steps[] = {
         "UPDATE rate SET rate = (SELECT stated FROM charge WHERE id = rate.charge) WHERE rate IS"

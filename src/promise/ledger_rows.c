@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "privacy/claim.h"
+#include "privacy/privacy.h"
 
 static void bind_rate(sqlite3_stmt *query, int place, double rate)
 {
@@ -22,7 +23,7 @@ static fplt_status read_rates(fplt__database *database, sqlite3_stmt *query, fpl
     while (!status && !(status = fplt__database_step(database, query, &row, error)) && row) {
         const fplt_threat *threat;
         const char *name = (const char *)sqlite3_column_text(query, 0);
-        if ((status = fplt_privacy_threat_find(name ? name : "", &threat, error)))
+        if ((status = fplt__privacy_threat_find(name ? name : "", &threat, error)))
             break;
         size_t k = fplt__threat_index(threat);
         if (k < FPLT_ADVERSARIES)

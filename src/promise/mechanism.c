@@ -3,10 +3,15 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "fedplt/algorithm.h"
 #include "fedplt/hub_node.h"
 #include "fedplt/promise.h"
+#include "participation/participation.h"
+#include "privacy/claim.h"
+#include "privacy/privacy.h"
 #include "promise/plan.h"
 #include "promise/promise.h"
+#include "prox/prox_access.h"
 
 static double share_of(const fplt_promise_view *view, uint32_t agent)
 {
@@ -15,8 +20,7 @@ static double share_of(const fplt_promise_view *view, uint32_t agent)
     return view->weigh_rows ? (double)view->records[agent] * view->agents / view->all_records : 1;
 }
 
-/* How far one record moves the gradient of f_i, up to a factor that all agents share. */
-static double weight_of_record(const fplt_promise_view *view, uint32_t agent)
+double fplt__promise_record_weight(const fplt_promise_view *view, uint32_t agent)
 {
     return share_of(view, agent) / (double)view->records[agent];
 }
@@ -73,7 +77,7 @@ fplt_status fplt__promise_settle(fplt_promise_view *view, fplt_error *error)
             return status;
         if (claim.gdp_mu > most * (1 + even) ||
             (claim.gdp_mu > most * (1 - even) &&
-             weight_of_record(view, i) > weight_of_record(view, worst))) {
+             fplt__promise_record_weight(view, i) > fplt__promise_record_weight(view, worst))) {
             most = fmax(most, claim.gdp_mu);
             worst = i;
         }
@@ -82,8 +86,8 @@ fplt_status fplt__promise_settle(fplt_promise_view *view, fplt_error *error)
     view->worst = worst;
     take_noise(view, worst);
     view->mechanism = fplt__promise_mechanism_of(view, worst);
-    return fplt_promise_claim(view, worst, view->mechanism.rounds, &view->claim, &view->promised,
-                              error);
+    return fplt__promise_claim(view, worst, view->mechanism.rounds, &view->claim, &view->promised,
+                               error);
 }
 
 fplt_status fplt__promise_claim_against(const fplt_promise_view *view, uint32_t agent,
@@ -95,8 +99,8 @@ fplt_status fplt__promise_claim_against(const fplt_promise_view *view, uint32_t 
     return fplt_privacy_claim_make(&mechanism, threat->name, claim, error);
 }
 
-fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
-                               fplt_privacy_claim *claim, double *epsilon, fplt_error *error)
+fplt_status fplt__promise_claim(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
+                                fplt_privacy_claim *claim, double *epsilon, fplt_error *error)
 {
     fplt_status status =
         fplt__promise_claim_against(view, agent, rounds, view->threat, claim, error);
@@ -124,7 +128,7 @@ static fplt_curvature regulariser_curvature(const char *name, double weight, int
 
 fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error)
 {
-    fplt_status status = fplt_privacy_loss_constants(&view->loss, &view->constants, error);
+    fplt_status status = fplt__privacy_loss_constants(&view->loss, &view->constants, error);
     if (status)
         return status;
     fplt_curvature curvature =
@@ -139,13 +143,30 @@ fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error)
         double share = share_of(view, i);
         least = fmin(least, share);
         most = fmax(most, share);
-        if (weight_of_record(view, i) > weight_of_record(view, view->worst))
+        if (fplt__promise_record_weight(view, i) > fplt__promise_record_weight(view, view->worst))
             view->worst = i;
     }
     view->curvature.lowest = curvature.lowest * (curvature.lowest > 0 ? least : most);
     view->curvature.highest = curvature.highest * most;
     FPLT__ASSERT(view->worst < view->agents);
     return FPLT_OK;
+}
+
+double fplt__promise_mean_curvature(const fplt_promise_view *view)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < view->agents; i++)
+        most = fmax(most, share_of(view, i));
+    return view->curvature.highest / most;
+}
+
+void fplt__promise_contract(const fplt_promise_view *view, fplt_privacy_mechanism *mechanism)
+{
+    int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
+    mechanism->contraction = view->constants.contraction && !accelerated &&
+                             view->curvature.lowest + mechanism->inverse_rho > 0;
+    if (mechanism->contraction && mechanism->epochs == 1 && fplt__promise_is_descent(view))
+        mechanism->contraction = fplt__contraction_of(mechanism).gap > 0;
 }
 
 /* The length of a round does not depend on the dimension. */
@@ -168,6 +189,8 @@ enum { MIN_SECAGG = 2 };
 
 fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *error)
 {
+    if (fplt__promise_divides(view))
+        return fplt__promise_check_sums(view, error);
     if (strcmp(view->threat->name, "secagg") != 0 || view->least_cohort >= MIN_SECAGG)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNSUPPORTED,
@@ -181,7 +204,8 @@ fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *erro
  * two alone. Rounded up, so that nobody is promised less. */
 double fplt__promise_noise_ratio(const fplt_promise_view *view, uint32_t agent)
 {
-    double ratio = weight_of_record(view, agent) / weight_of_record(view, view->worst);
+    double ratio =
+        fplt__promise_record_weight(view, agent) / fplt__promise_record_weight(view, view->worst);
     FPLT__ASSERT(!(ratio > 1)); /* `worst` has the heaviest records */
     return fmin(ratio * (1 + 1e-14), 1);
 }
@@ -209,8 +233,8 @@ fplt_status fplt__promise_start_mechanism(fplt_promise *plan, const fplt_setting
     fplt_privacy_mechanism *mechanism = &view->mechanism;
     int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
     fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver,
-                                              !fplt_participation_is_full(problem->participation),
-                                              !fplt_prox_is_zero(problem->prox), 1, error);
+                                              !fplt__participation_is_full(problem->participation),
+                                              !fplt__prox_is_zero(problem->prox), 1, error);
     if (status)
         return status;
     plan->facts = (fplt_facts){.curvature = view->curvature,

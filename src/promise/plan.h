@@ -55,6 +55,13 @@ fplt_status fplt__promise_check_bound(const fplt_settings *settings, fplt_task t
 /* The mechanism of the view with the records, the sensitivity and, once it is known, the noise of one agent. */
 fplt_privacy_mechanism fplt__promise_mechanism_of(const fplt_promise_view *view, uint32_t agent);
 
+/* Of noisy gradient descent with one step a round: fills step and rounds where they are 0. */
+void fplt__promise_descend(const fplt_promise *plan, double *step, uint64_t *rounds);
+
+/* Colluders, threshold and largest cohort of a view that divides its noise; `cohort` is the expected one. */
+void fplt__promise_read_sums(const fplt_settings *settings, uint32_t cohort,
+                             fplt_promise_view *view);
+
 /* The noise that an agent's records ask for over the worst agent's, in (0, 1]: mu_step depends on the ratio of the
  * two alone. Rounded up, so that nobody is promised less. */
 double fplt__promise_noise_ratio(const fplt_promise_view *view, uint32_t agent);

@@ -1,15 +1,21 @@
 /* Private jobs: the plan of a job or a roster from public numbers, and the run that follows from it. */
+#include "fedplt/hub_node.h"
+#include "fedplt/noise.h"
 #include "fedplt/promise.h"
+#include "fedplt/solver.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/machine.h"
 #include "base/memory.h"
-#include "fedplt/hub_node.h"
-#include "fedplt/noise.h"
-#include "fedplt/schema.h"
+#include "base/noise.h"
+#include "data/dataset_access.h"
+#include "data/schema.h"
+#include "data/schema_access.h"
 #include "job/job.h"
+#include "participation/participation.h"
+#include "privacy/privacy.h"
 #include "promise/plan.h"
 #include "promise/promise.h"
 
@@ -18,14 +24,14 @@
 static fplt_status add_secure(void *context, double step, double tau, const double *mean,
                               double *out, size_t count)
 {
-    return fplt_noise_add(context, step, tau, mean, out, count, NULL);
+    return fplt__noise_add(context, step, tau, mean, out, count, NULL);
 }
 
 static fplt_status admit_secure(void *context, double step, double tau, const char *what,
                                 const double *vector, size_t count, fplt_error *error)
 {
     (void)context;
-    return fplt_noise_admit(step, tau, what, vector, count, error);
+    return fplt__noise_lattice_admit(step, tau, what, vector, count, error);
 }
 
 fplt_noise_source fplt_promise_noise(fplt_noise *noise)
@@ -71,17 +77,17 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
                         : NAN;
     view->delta = fplt_settings_real(settings, "privacy.delta");
     /* records of one person; 0: persons are not declared */
-    uint64_t most = problem->roster->schema ? fplt_schema_most(problem->roster->schema) : 0;
+    uint64_t most = problem->roster->schema ? fplt__schema_most(problem->roster->schema) : 0;
     uint32_t quorum = problem->roster->quorum;
     view->by_person = most > 0;
     view->group = (uint64_t)fplt_settings_integer(settings, "privacy.group");
     if (view->group < most)
         view->group = most;
-    view->participation = fplt_participation_name(problem->participation);
-    view->full = fplt_participation_is_full(problem->participation) && !quorum;
-    if (quorum && fplt_participation_is_full(problem->participation))
+    view->participation = fplt__participation_name(problem->participation);
+    view->full = fplt__participation_is_full(problem->participation) && !quorum;
+    if (quorum && fplt__participation_is_full(problem->participation))
         view->participation = "present";
-    view->least_cohort = fplt_participation_least(problem->participation);
+    view->least_cohort = fplt__participation_least(problem->participation);
     if (quorum && quorum < view->least_cohort)
         view->least_cohort = quorum;
     view->parameter = plan->parameter;
@@ -103,8 +109,8 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
     fplt_algorithm_read(view->algorithm, settings, plan->given);
     plan->given_step =
         fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
-    if ((status = fplt_privacy_threat_find(fplt_settings_text(settings, "privacy.threat"),
-                                           &view->threat, error)))
+    if ((status = fplt__privacy_threat_find(fplt_settings_text(settings, "privacy.threat"),
+                                            &view->threat, error)))
         return status;
     return fplt__promise_bounds(view, error);
 }
@@ -147,6 +153,7 @@ static void apply(fplt_promise *plan, fplt_job *job)
     fplt__job_plan planned = {.parameter = plan->parameter,
                               .step = view->mechanism.step,
                               .noise_tau = view->mechanism.noise_tau,
+                              .unit = view->unit,
                               .epochs = view->epochs,
                               .rounds = view->rounds,
                               .each = plan->each,
@@ -176,6 +183,7 @@ static fplt_status make_plan(const fplt_settings *settings,
         fplt_promise_destroy(plan);
         return status;
     }
+    plan->view.drafted = fplt__schema_is_drafted(problem->roster->schema);
     *out = plan;
     return FPLT_OK;
 }
@@ -189,7 +197,7 @@ static fplt_status plan_job(const fplt_settings *settings, const fplt_job_view *
     fplt_roster roster = {.agents = fplt_objective_agents(job->objective),
                           .records = records,
                           .names = names,
-                          .schema = fplt_dataset_schema(job->training)};
+                          .schema = fplt__dataset_schema(job->training)};
     struct fplt__promise_problem problem = {.roster = &roster,
                                             .dimension = fplt_objective_dimension(job->objective),
                                             .cost = job->cost,
@@ -225,7 +233,7 @@ fplt_status fplt__promise_outlined(const fplt_settings *settings, const fplt_job
 static fplt_status check_roster(const fplt_settings *settings, const fplt_roster *roster,
                                 fplt_error *error)
 {
-    if (!fplt_promise_wanted(settings))
+    if (!fplt__promise_wanted(settings))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "no promise is asked for; give privacy.epsilon or privacy.tau");
     if (!roster->agents)
@@ -237,7 +245,7 @@ static fplt_status check_roster(const fplt_settings *settings, const fplt_roster
         return FPLT_OK;
     if (!roster->features)
         return fplt_error_set(error, FPLT_BAD_VALUE, "the roster has rows of 0 features");
-    if (fplt_task_classifies(roster->task) &&
+    if (fplt__task_classifies(roster->task) &&
         (roster->task == FPLT_TASK_BINARY ? roster->classes != 2 : roster->classes < 3))
         return fplt_error_set(
             error, FPLT_BAD_VALUE, "the roster has %u classes, but %s", roster->classes,
@@ -255,7 +263,7 @@ static fplt_status plan_roster(const fplt_settings *settings, const fplt_roster 
         (status = fplt_promise_prepare(settings, &source, error)))
         return status;
     fplt__form form = {roster->task, roster->features,
-                       fplt_task_classifies(roster->task) ? roster->classes : 1, 0};
+                       fplt__task_classifies(roster->task) ? roster->classes : 1, 0};
     if (roster->schema)
         form = fplt__schema_form(roster->schema);
     if ((status = fplt__outline_make(settings, &source, &form, roster->agents, &outline, error)))
@@ -270,7 +278,7 @@ fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt_roster *
 {
     fplt_roster own = *roster;
     fplt_schema *schema = NULL;
-    fplt_status status = roster->schema ? FPLT_OK : fplt_job_schema(settings, &schema, error);
+    fplt_status status = roster->schema ? FPLT_OK : fplt__job_schema(settings, &schema, error);
     *plan = NULL;
     if (status)
         return status;
@@ -333,5 +341,11 @@ fplt_status fplt_promise_resolve(const fplt_promise *promise, fplt_plan *plan, f
         .solver = view->solver, .step = view->mechanism.step, .epochs = view->epochs};
     fplt_facts facts = promise->facts;
     facts.epochs = view->epochs;
-    return fplt_plan_resolve(view->algorithm, view->parameter, &training, &facts, plan, error);
+    fplt_plan made = *plan;
+    made.unit = view->unit;
+    fplt_status status =
+        fplt_plan_resolve(view->algorithm, view->parameter, &training, &facts, &made, error);
+    if (!status)
+        *plan = made;
+    return status;
 }

@@ -64,10 +64,10 @@ static fplt_status adopt(fplt_ledger *ledger, const fplt__receipt *receipt,
 {
     char account[FPLT_ACCOUNT];
     fplt_rates left;
-    fplt_charge charge = {.account = account,
-                          .rounds =
-                              receipt->rounds > own->rounds ? receipt->rounds - own->rounds : 0,
-                          .mechanism = "adopted from a receipt"};
+    fplt__charge charge = {.account = account,
+                           .rounds =
+                               receipt->rounds > own->rounds ? receipt->rounds - own->rounds : 0,
+                           .mechanism = "adopted from a receipt"};
     FPLT__ASSERT(memcmp(receipt->run, own->run, sizeof own->run) == 0);
     fplt_status status = find_adopting(ledger, receipt->run, account, error);
     if (status || (status = fplt__ledger_open_account(ledger, account, error)))

@@ -1,7 +1,7 @@
 /* Which data belong to which account of a ledger.
  *
  * The ledger remembers of each file its canonical path, a digest of its content under the ledger's own
- * key (a plain one would let whoever sees it try out records) and a sketch of its lines: the smallest
+ * key (with a plain digest, anyone who sees it could try out records) and a sketch of its lines: the smallest
  * hashes of them, by which files that share records are noticed however else they differ. A file is the
  * one that it was by its content, else by its path: one that was changed keeps its account, and each
  * state of it is kept. */
@@ -17,7 +17,10 @@
 #include "base/machine.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "data/address.h"
+#include "data/source.h"
 #include "fedplt/settings.h"
+#include "base/text.h"
 #include "promise/ledger.h"
 #include "promise/ledger_rows.h"
 
@@ -142,11 +145,47 @@ static void name_after(const char *path, char *stem)
             *c = '_';
 }
 
+/* Rows of a database or workbook: the lines that the readers see. */
+static void scan_text(const fplt__source *source, struct record_set *set, const unsigned char *key)
+{
+    const char *at = source->text, *end = at + source->size;
+    crypto_generichash(set->digest, DIGEST, (const unsigned char *)at, source->size, key,
+                       crypto_generichash_KEYBYTES);
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        add_line(set, at, (size_t)(stop - at), key);
+        at = stop + 1;
+    }
+    settle_sketch(set->sketch);
+}
+
+static fplt_status read_table(const char *address, const unsigned char *key, struct record_set *set,
+                              fplt_error *error)
+{
+    fplt__source source = FPLT__NO_SOURCE;
+    const fplt_read_settings settings = fplt_read_defaults();
+    fplt__span name = fplt__address_name(address);
+    char stem[FPLT_ACCOUNT];
+    snprintf(stem, sizeof stem, "%.*s", (int)(name.length < 240 ? name.length : 240), name.text);
+    name_after(stem, set->stem);
+    fplt_status status = fplt__source_load(address, &settings, &source, error);
+    if (!status && !(set->path = fplt__strdup(address)))
+        status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the accounts");
+    if (!status &&
+        !(status = fplt__alloc_into(&set->sketch, 1, sizeof *set->sketch, "the accounts", error)))
+        scan_text(&source, set, key);
+    fplt__source_release(&source);
+    return status;
+}
+
 static fplt_status read_set(const char *file, const unsigned char *key, struct record_set *set,
                             fplt_error *error)
 {
     char canonical[PATH_MAX], *text = NULL;
     fplt__view view = FPLT__NO_VIEW;
+    if (fplt__address_kind(file))
+        return read_table(file, key, set, error);
     if (!realpath(file, canonical))
         return fplt_error_set(error, FPLT_IO, "%s: cannot be opened: %s", file, strerror(errno));
     name_after(canonical, set->stem);
@@ -401,7 +440,7 @@ static size_t list_length(const char *list)
     char item[8];
     size_t count = 0;
     for (; list && *list; count++)
-        list = fplt_list_next(list, item, sizeof item);
+        list = fplt__list_next(list, item, sizeof item);
     return count;
 }
 
@@ -419,7 +458,7 @@ static fplt_status take_declared(const fplt__record_source *source, fplt__record
                               source->setting, count, sets->count);
     for (size_t i = 0; count && i < sets->count; i++) {
         if (i < count)
-            list = fplt_list_next(list, name, sizeof name);
+            list = fplt__list_next(list, name, sizeof name);
         int is_legal = *name != 0 && strlen(name) < sizeof name - 1;
         for (const char *c = name; *c; c++)
             is_legal &= (unsigned char)*c >= ' ' && *c != 127;
@@ -452,7 +491,7 @@ static fplt_status find_all(fplt_ledger *ledger, const fplt__record_source *sour
     char file[PATH_MAX];
     fplt_status status = take_declared(source, sets, error);
     for (size_t i = 0; !status && list && i < sets->count; i++) {
-        list = fplt_list_next(list, file, sizeof file);
+        list = fplt__list_next(list, file, sizeof file);
         status = read_set(file, fplt__ledger_key(ledger), &sets->set[i], error);
     }
     if (status || (status = check_copies(sets, error)))

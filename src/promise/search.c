@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algorithm/local_step.h"
 #include "base/assert.h"
 #include "fedplt/hub_node.h"
 #include "fedplt/promise.h"
@@ -63,8 +64,8 @@ static struct moments follow(const fplt_promise_view *view, const fplt_privacy_m
  * records' gradients at most adds up, so its minimiser is about a quarter of the gradient bound over
  * the curvature away. The steepest direction has half of the bound and must not be overshot. The
  * weights were chosen on data that are public. */
-double fplt_promise_predict(const fplt_promise_view *view, const fplt_privacy_mechanism *mechanism,
-                            uint64_t epochs)
+double fplt__promise_predict(const fplt_promise_view *view, const fplt_privacy_mechanism *mechanism,
+                             uint64_t epochs)
 {
     double low = fmax(view->curvature.lowest, 0), range = view->curvature.highest - low;
     double n = (double)mechanism->dimension, curve = low + range / (n + 1);
@@ -81,6 +82,7 @@ double fplt_promise_predict(const fplt_promise_view *view, const fplt_privacy_me
 struct candidate {
     double rho_factor, step_factor; /* of the automatic values */
     uint64_t epochs, rounds;
+    double step; /* 0: that factor of the automatic one */
 };
 
 /* The mechanism of the worst agent for a candidate, without its noise. */
@@ -101,17 +103,15 @@ static fplt_status resolve(const fplt_promise *plan, const struct candidate *can
     if (plan->rho >= 0 && view->planned_rho)
         parameter[plan->rho] *= candidate->rho_factor;
     *mechanism = fplt__promise_mechanism_of(view, view->worst);
-    mechanism->inverse_rho = fplt_algorithm_pull(algorithm, &facts, parameter);
+    mechanism->inverse_rho = fplt__algorithm_pull(algorithm, &facts, parameter);
     mechanism->epochs = view->drawn_epochs ? FPLT_EPOCHS_UNBOUNDED : candidate->epochs;
     mechanism->rounds = candidate->rounds;
-    mechanism->step = plan->given_step;
+    mechanism->step = plan->given_step > 0 ? plan->given_step : candidate->step;
     if (mechanism->step == 0)
         mechanism->step =
-            fplt_algorithm_step(algorithm, view->solver, &facts, parameter).automatic *
+            fplt__algorithm_step(algorithm, view->solver, &facts, parameter).automatic *
             candidate->step_factor;
-    /* without a curvature that holds a round together, steps are charged one by one */
-    if (view->curvature.lowest + mechanism->inverse_rho <= 0)
-        mechanism->contraction = 0;
+    fplt__promise_contract(view, mechanism);
     return FPLT_OK;
 }
 
@@ -133,7 +133,7 @@ static fplt_status calibrate(const fplt_promise *plan, double tau,
                    ? fplt_privacy_calibrate_noise(mechanism, threat, &plan->budget, &common, error)
                    : FPLT_UNREACHABLE;
     mechanism->noise_tau = common;
-    if (plan->least == 1)
+    if (plan->least == 1 || fplt__promise_divides(view)) /* noise that adds up is everybody's */
         return FPLT_OK;
     mechanism->least_noise = plan->least;
     mechanism->mean_noise = plan->mean;
@@ -174,7 +174,7 @@ static void search_rounds(struct search *search, struct candidate trial)
         if (resolve(search->plan, &trial, parameter, &mechanism, NULL) ||
             calibrate(search->plan, search->tau, &mechanism, NULL))
             return;
-        double error = fplt_promise_predict(view, &mechanism, trial.epochs);
+        double error = fplt__promise_predict(view, &mechanism, trial.epochs);
         if (error < search->least * (1 - 1e-3)) {
             search->least = error;
             search->best = trial;
@@ -223,6 +223,24 @@ static uint64_t spare_rounds(const struct fplt__promise_problem *problem, uint64
     return problem->roster->spare + (share > 0 ? (uint64_t)fmax(1, ceil(share)) : 0);
 }
 
+/* Noisy gradient descent, planned by its rule. */
+static void descend(const fplt_promise *plan, struct candidate *chosen)
+{
+    uint64_t rounds = plan->view.planned_rounds ? 0 : chosen->rounds;
+    double step = plan->given_step;
+    fplt__promise_descend(plan, &step, &rounds);
+    *chosen = (struct candidate){1, 1, 1, rounds, step};
+}
+
+/* Who is in every sum for certain, where noise is divided. */
+static void read_sums(fplt_promise *plan, const fplt_settings *settings)
+{
+    fplt_promise_view *view = &plan->view;
+    fplt__promise_read_sums(settings, plan->facts.cohort, view);
+    view->epochs = view->planned_epochs ? 1 : view->epochs;
+    view->mechanism.honest = fplt__promise_honest(view);
+}
+
 fplt_status fplt__promise_decide(fplt_promise *plan, const fplt_settings *settings,
                                  const struct fplt__promise_problem *problem, fplt_error *error)
 {
@@ -230,20 +248,27 @@ fplt_status fplt__promise_decide(fplt_promise *plan, const fplt_settings *settin
     double tau = fplt_settings_given(settings, "privacy.tau")
                      ? fplt_settings_real(settings, "privacy.tau")
                      : 0;
-    struct candidate chosen = {1, 1, plan->facts.epochs, problem->rounds};
+    struct candidate chosen = {1, 1, plan->facts.epochs, problem->rounds, 0};
     fplt_status status;
     fplt_privacy_mechanism mechanism;
     plan->budget = (fplt_privacy_budget){view->epsilon, view->delta, FPLT_CONVERT_BEST};
     if ((!tau && (status = fplt__budget_rate(&plan->budget, 0, &plan->rate, error))) ||
         (status = resolve(plan, &chosen, plan->parameter, &mechanism, error)) ||
-        (status = fplt__promise_draws(view, &view->drawn_epochs, error)) ||
-        (status = fplt__promise_cohort(view, error)))
+        (status = fplt__promise_draws(view, &view->drawn_epochs, error)))
         return status;
     view->planned_epochs = !fplt__promise_is_given(settings, "epochs");
     view->planned_rounds = !tau && !fplt__promise_is_given(settings, "rounds");
     view->planned_step = plan->given_step == 0 && !(view->solver->traits & FPLT_ACCELERATED);
     view->planned_rho = plan->rho >= 0 && !fplt__promise_is_given(settings, "rho");
-    if (view->planned_epochs || view->planned_rounds || view->planned_step || view->planned_rho) {
+    view->epochs = (uint32_t)chosen.epochs;
+    if (fplt__promise_divides(view))
+        read_sums(plan, settings);
+    if ((status = fplt__promise_cohort(view, error)))
+        return status;
+    if (fplt__promise_is_descent(view) && (view->planned_epochs || chosen.epochs == 1)) {
+        descend(plan, &chosen);
+    } else if (view->planned_epochs || view->planned_rounds || view->planned_step ||
+               view->planned_rho) {
         struct search search = {plan, tau, chosen, INFINITY};
         search_all(&search);
         chosen = search.best;
@@ -269,5 +294,6 @@ fplt_status fplt__promise_decide(fplt_promise *plan, const fplt_settings *settin
     FPLT__ASSERT(!(view->mechanism.least_noise < 0) && !(view->mechanism.least_noise > 1));
     FPLT__ASSERT(!(view->mechanism.mean_noise < 0));
     view->tau = plan->tau;
+    view->unit = fplt__promise_unit(view);
     return fplt__promise_settle(view, error);
 }

@@ -7,9 +7,12 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "base/settings.h"
 #include "privacy/claim.h"
+#include "promise/certificate.h"
+#include "promise/ledger.h"
 
-const fplt_setting fplt_spending_table[] = {
+const fplt_setting fplt__spending_table[] = {
     {"ledger", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "file that adds up what is spent on the same records over all runs; made if it is missing", 0,
      0, .needs = "privacy.epsilon,privacy.tau"},
@@ -27,7 +30,7 @@ const fplt_setting fplt_spending_table[] = {
     FPLT_SETTINGS_END,
 };
 
-fplt_status fplt_spending_check(const fplt_settings *settings, fplt_error *error)
+fplt_status fplt__spending_check(const fplt_settings *settings, fplt_error *error)
 {
     int ledger = fplt_settings_given(settings, "ledger");
     if (ledger && (fplt_settings_switch(settings, "privacy.diagnose") ||
@@ -35,7 +38,7 @@ fplt_status fplt_spending_check(const fplt_settings *settings, fplt_error *error
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "%s: a ledger cannot be kept of a run that is not private: leave "
                               "privacy.diagnose and privacy.noise out",
-                              fplt_settings_origin(settings, "ledger"));
+                              fplt__settings_origin(settings, "ledger"));
     return FPLT_OK;
 }
 
@@ -69,33 +72,33 @@ static int is_repeated(const fplt__record_sets *sets, size_t index)
 }
 
 fplt_status fplt__accounts_admit(fplt_ledger *ledger, const fplt__record_sets *sets,
-                                 const fplt__cost *cost, const fplt_ledger_budget *budget,
+                                 const fplt__cost *cost, const fplt__ledger_budget *budget,
                                  fplt_error *error)
 {
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && i < fplt__record_sets_count(sets); i++)
-        status = fplt_ledger_admit(ledger, fplt__record_sets_account(sets, i), &cost[i].rates,
-                                   budget, error);
+        status = fplt__ledger_admit(ledger, fplt__record_sets_account(sets, i), &cost[i].rates,
+                                    budget, error);
     return status;
 }
 
 fplt_status fplt__accounts_reserve(fplt_ledger *ledger, const fplt__record_sets *sets,
                                    const fplt__cost *cost, const unsigned char run[FPLT_RUN_BYTES],
-                                   const fplt_ledger_budget *budget, fplt_error *error)
+                                   const fplt__ledger_budget *budget, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && i < fplt__record_sets_count(sets); i++)
-        status = fplt_ledger_reserve(ledger, fplt__record_sets_account(sets, i), run, &cost->rates,
-                                     budget, error);
+        status = fplt__ledger_reserve(ledger, fplt__record_sets_account(sets, i), run, &cost->rates,
+                                      budget, error);
     return status ? status : fplt__record_sets_attach(ledger, sets, error);
 }
 
 fplt_status fplt__accounts_charge(fplt_ledger *ledger, const fplt__record_sets *sets,
-                                  const fplt__cost *cost, size_t costs, const fplt_charge *about,
+                                  const fplt__cost *cost, size_t costs, const fplt__charge *about,
                                   fplt_error *error)
 {
     size_t count = fplt__record_sets_count(sets), due = 0;
-    fplt_charge *charges;
+    fplt__charge *charges;
     FPLT__ASSERT(costs == 1 || costs == count);
     fplt_status status = fplt__alloc_into(&charges, count, sizeof *charges, "the charges", error);
     for (size_t i = 0; !status && i < count; i++) {
@@ -115,7 +118,7 @@ fplt_status fplt__accounts_charge(fplt_ledger *ledger, const fplt__record_sets *
     }
     FPLT__ASSERT(status || (due <= count && (due > 0) == (count > 0)));
     if (!status)
-        status = fplt_ledger_charge(ledger, charges, due, error);
+        status = fplt__ledger_charge(ledger, charges, due, error);
     fplt__free(charges);
     return status;
 }
@@ -125,7 +128,7 @@ fplt_status fplt__accounts_settle(fplt_ledger *ledger, const fplt__record_sets *
 {
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && i < fplt__record_sets_count(sets); i++)
-        status = fplt_ledger_settle(ledger, fplt__record_sets_account(sets, i), run, error);
+        status = fplt__ledger_settle(ledger, fplt__record_sets_account(sets, i), run, error);
     return status;
 }
 
@@ -151,7 +154,7 @@ fplt_status fplt__accounts_weakest(fplt_ledger *ledger, const fplt__record_sets 
 struct collection {
     const unsigned char *but; /* not this run; NULL: every one */
     size_t adversary;
-    fplt_certificate_charge *charges; /* owned until handed over */
+    fplt__certificate_charge *charges; /* owned until handed over */
     size_t count, capacity;
     fplt_status status;
     fplt_error *error;
@@ -167,9 +170,9 @@ static int collect(void *context, const fplt_ledger_entry *entry)
     if (all->status)
         return 1;
     FPLT__ASSERT(all->count < all->capacity && all->adversary < FPLT_ADVERSARIES);
-    fplt_certificate_charge *charge = &all->charges[all->count++];
-    *charge = (fplt_certificate_charge){.rounds = entry->rounds,
-                                        .rate = entry->rates.against[all->adversary]};
+    fplt__certificate_charge *charge = &all->charges[all->count++];
+    *charge = (fplt__certificate_charge){.rounds = entry->rounds,
+                                         .rate = entry->rates.against[all->adversary]};
     memcpy(charge->run, entry->run, sizeof charge->run);
     snprintf(charge->time, sizeof charge->time, "%s", entry->time);
     return 0;
@@ -177,7 +180,7 @@ static int collect(void *context, const fplt_ledger_entry *entry)
 
 fplt_status fplt__ledger_earlier(fplt_ledger *ledger, const char *account,
                                  const fplt_threat *threat, const unsigned char *but,
-                                 fplt_certificate_charge **charges, size_t *count,
+                                 fplt__certificate_charge **charges, size_t *count,
                                  fplt_error *error)
 {
     struct collection all = {.but = but, .adversary = fplt__threat_index(threat), .error = error};
@@ -189,14 +192,14 @@ fplt_status fplt__ledger_earlier(fplt_ledger *ledger, const char *account,
 
 /* ---- a run in one process ---- */
 
-struct fplt_spending {
-    fplt_ledger *ledger;                /* owned */
-    const fplt_promise_view *plan;      /* borrowed */
-    fplt__record_sets *sets;            /* owned */
-    int one_each;                       /* agent i has the records of set i, and nobody else has */
-    fplt_certificate_account *accounts; /* owned, with their charges */
-    uint64_t *paid;                     /* owned: rounds, one an agent */
-    fplt__cost *cost;                   /* owned: room for one a set */
+struct fplt__spending {
+    fplt_ledger *ledger;                 /* owned */
+    const fplt_promise_view *plan;       /* borrowed */
+    fplt__record_sets *sets;             /* owned */
+    int one_each;                        /* agent i has the records of set i, and nobody else has */
+    fplt__certificate_account *accounts; /* owned, with their charges */
+    uint64_t *paid;                      /* owned: rounds, one an agent */
+    fplt__cost *cost;                    /* owned: room for one a set */
 };
 
 /* A file for each agent, and each agent called after its file. */
@@ -211,7 +214,7 @@ static int has_one_each(const fplt__record_sets *sets, const fplt_promise_view *
 }
 
 /* What the rounds of the agents cost each set. */
-static fplt_status find_cost(const fplt_spending *spending, const uint64_t *rounds,
+static fplt_status find_cost(const fplt__spending *spending, const uint64_t *rounds,
                              fplt__cost *cost, fplt_error *error)
 {
     const fplt_promise_view *plan = spending->plan;
@@ -234,11 +237,11 @@ static fplt_status find_cost(const fplt_spending *spending, const uint64_t *roun
     return FPLT_OK;
 }
 
-static fplt_status open_account(fplt_spending *spending, uint32_t agent, fplt_error *error)
+static fplt_status open_account(fplt__spending *spending, uint32_t agent, fplt_error *error)
 {
     const fplt_threat *threat = spending->plan->threat;
-    fplt_certificate_account *account = &spending->accounts[agent];
-    fplt_certificate_charge *earlier = NULL;
+    fplt__certificate_account *account = &spending->accounts[agent];
+    fplt__certificate_charge *earlier = NULL;
     size_t index = agent;
     FPLT__ASSERT(agent < spending->plan->agents && !account->earlier);
     fplt_status status =
@@ -254,7 +257,7 @@ static fplt_status open_account(fplt_spending *spending, uint32_t agent, fplt_er
     return status;
 }
 
-static fplt_status open_accounts(fplt_spending *spending, const fplt_ledger_budget *budget,
+static fplt_status open_accounts(fplt__spending *spending, const fplt__ledger_budget *budget,
                                  fplt_error *error)
 {
     const fplt_promise_view *plan = spending->plan;
@@ -273,21 +276,21 @@ static fplt_status open_accounts(fplt_spending *spending, const fplt_ledger_budg
     return status;
 }
 
-fplt_status fplt_spending_create(const fplt_settings *settings, int in_memory,
-                                 const fplt_promise_view *plan, fplt_spending **out,
-                                 fplt_error *error)
+fplt_status fplt__spending_create(const fplt_settings *settings, int in_memory,
+                                  const fplt_promise_view *plan, fplt__spending **out,
+                                  fplt_error *error)
 {
-    fplt_ledger_budget budget = {.epsilon = fplt_settings_given(settings, "privacy.budget")
-                                                ? fplt_settings_real(settings, "privacy.budget")
-                                                : INFINITY,
-                                 .delta = plan->delta,
-                                 .group = plan->group,
-                                 .threat = plan->threat};
+    fplt__ledger_budget budget = {.epsilon = fplt_settings_given(settings, "privacy.budget")
+                                                 ? fplt_settings_real(settings, "privacy.budget")
+                                                 : INFINITY,
+                                  .delta = plan->delta,
+                                  .group = plan->group,
+                                  .threat = plan->threat};
     fplt__record_source source = {.files = in_memory ? NULL : fplt_settings_text(settings, "data"),
                                   .in_memory = in_memory,
                                   .declared = fplt_settings_text(settings, "ledger-account"),
                                   .setting = "ledger-account"};
-    fplt_spending *spending;
+    fplt__spending *spending;
     *out = NULL;
     fplt_status status = fplt__alloc_into(&spending, 1, sizeof *spending, "the accounts", error);
     if (status)
@@ -303,19 +306,19 @@ fplt_status fplt_spending_create(const fplt_settings *settings, int in_memory,
         (status = fplt__alloc_into(&spending->cost, 2 * fplt__record_sets_count(spending->sets),
                                    sizeof *spending->cost, "the accounts", error)) ||
         (status = open_accounts(spending, &budget, error))) {
-        fplt_spending_destroy(spending);
+        fplt__spending_destroy(spending);
         return status;
     }
     *out = spending;
     return FPLT_OK;
 }
 
-void fplt_spending_destroy(fplt_spending *spending)
+void fplt__spending_destroy(fplt__spending *spending)
 {
     if (!spending)
         return;
     for (uint32_t i = 0; spending->accounts && i < spending->plan->agents; i++)
-        fplt__free((fplt_certificate_charge *)spending->accounts[i].earlier);
+        fplt__free((fplt__certificate_charge *)spending->accounts[i].earlier);
     fplt__free(spending->accounts);
     fplt__free(spending->paid);
     fplt__free(spending->cost);
@@ -332,16 +335,16 @@ static uint64_t most_rounds(const uint64_t *rounds, uint32_t agents)
     return most;
 }
 
-fplt_status fplt_spending_pay(fplt_spending *spending, const unsigned char run[FPLT_RUN_BYTES],
-                              const uint64_t *rounds, fplt_error *error)
+fplt_status fplt__spending_pay(fplt__spending *spending, const unsigned char run[FPLT_RUN_BYTES],
+                               const uint64_t *rounds, fplt_error *error)
 {
     const fplt_promise_view *plan = spending->plan;
     size_t sets = fplt__record_sets_count(spending->sets);
     fplt__cost *now = spending->cost, *before = spending->cost + sets;
     uint64_t most = most_rounds(rounds, plan->agents);
-    fplt_charge about = {.round = most,
-                         .rounds = most - most_rounds(spending->paid, plan->agents),
-                         .threat = plan->threat};
+    fplt__charge about = {.round = most,
+                          .rounds = most - most_rounds(spending->paid, plan->agents),
+                          .threat = plan->threat};
     fplt_status status;
     if (memcmp(rounds, spending->paid, plan->agents * sizeof *rounds) == 0)
         return FPLT_OK;
@@ -366,7 +369,7 @@ fplt_status fplt_spending_pay(fplt_spending *spending, const unsigned char run[F
     return status;
 }
 
-const fplt_certificate_account *fplt_spending_accounts(const fplt_spending *spending)
+const fplt__certificate_account *fplt__spending_accounts(const fplt__spending *spending)
 {
     return spending->accounts;
 }

@@ -7,37 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithm/local_step.h"
 #include "base/memory.h"
-#include "fedplt/schema.h"
+#include "privacy/privacy.h"
 #include "promise/certificate.h"
 #include "promise/form.h"
 #include "promise/promise.h"
+#include "promise/verify.h"
 
-struct verification {
-    const char *path;
-    const json_t *root; /* the certificate */
-    const fplt_certificate_look *look;
-    int holds;
-    fplt_promise_view view;
-    fplt_certificate_run run;
-    double parameter[FPLT_MAX_PARAMETERS];
-    uint64_t *records, *rounds;         /* owned */
-    double *tau;                        /* owned */
-    const char **names;                 /* owned array */
-    fplt_certificate_account *accounts; /* owned array, or NULL */
-    fplt_certificate_charge *charges;   /* owned: those of all accounts */
-};
-
-static void find(struct verification *self, int holds, const char *format, ...) FPLT_PRINTF(3, 4);
-
-static void find(struct verification *self, int holds, const char *format, ...)
+void fplt__verification_find(struct fplt__verification *self, int holds, const char *format, ...)
 {
     char sentence[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    self->holds &= holds;
+    self->holds &= holds != 0;
     if (self->look->finding)
         self->look->finding(self->look->context, holds, sentence);
 }
@@ -49,22 +34,23 @@ static const json_t *at(const json_t *object, const char *section, const char *n
     return json_object_get(json_object_get(object, section), name);
 }
 
-static double number(const struct verification *self, const char *section, const char *name)
+static double number(const struct fplt__verification *self, const char *section, const char *name)
 {
     return json_number_value(at(self->root, section, name));
 }
 
-static uint64_t count(const struct verification *self, const char *section, const char *name)
+static uint64_t count(const struct fplt__verification *self, const char *section, const char *name)
 {
     return (uint64_t)json_integer_value(at(self->root, section, name));
 }
 
-static const char *text(const struct verification *self, const char *section, const char *name)
+static const char *text(const struct fplt__verification *self, const char *section,
+                        const char *name)
 {
     return json_string_value(at(self->root, section, name));
 }
 
-static int truth(const struct verification *self, const char *section, const char *name)
+static int truth(const struct fplt__verification *self, const char *section, const char *name)
 {
     return json_is_true(at(self->root, section, name));
 }
@@ -75,7 +61,7 @@ static void read_hex(const json_t *value, unsigned char *bytes, size_t size)
                    NULL);
 }
 
-static void read_problem(struct verification *self)
+static void read_problem(struct fplt__verification *self)
 {
     fplt_promise_view *view = &self->view;
     const char *noise = json_string_value(json_object_get(self->root, "noise"));
@@ -103,14 +89,16 @@ static void read_problem(struct verification *self)
     view->parameter = self->parameter;
 }
 
-static void read_run(struct verification *self)
+static void read_run(struct fplt__verification *self)
 {
-    fplt_certificate_run *run = &self->run;
+    fplt__certificate_run *run = &self->run;
     read_hex(at(self->root, "run", "id"), run->id, sizeof run->id);
     read_hex(at(self->root, "model", "blake2b"), run->model, sizeof run->model);
     snprintf(run->time, sizeof run->time, "%s", text(self, "run", "time"));
     run->program = json_string_value(json_object_get(self->root, "program"));
     run->schema = text(self, "run", "schema");
+    run->drafted = truth(self, "run", "drafted") && run->schema;
+    run->excluded = text(self, "run", "excluded");
     run->rounds = self->rounds;
     const json_t *assumption;
     size_t i;
@@ -129,9 +117,9 @@ static size_t count_charges(const json_t *agents)
     return total;
 }
 
-static fplt_certificate_charge read_charge(const json_t *entry)
+static fplt__certificate_charge read_charge(const json_t *entry)
 {
-    fplt_certificate_charge charge = {
+    fplt__certificate_charge charge = {
         .rounds = (uint64_t)json_integer_value(json_object_get(entry, "rounds")),
         .rate = json_number_value(json_object_get(entry, "renyi_rate"))};
     read_hex(json_object_get(entry, "run"), charge.run, sizeof charge.run);
@@ -141,26 +129,26 @@ static fplt_certificate_charge read_charge(const json_t *entry)
 }
 
 /* Whose ledger is not known has none; where that is so of all, none was kept. */
-static void read_accounts(struct verification *self, const json_t *agents)
+static void read_accounts(struct fplt__verification *self, const json_t *agents)
 {
-    fplt_certificate_charge *next = self->charges;
+    fplt__certificate_charge *next = self->charges;
     int kept = 0;
     for (size_t i = 0; i < json_array_size(agents); i++) {
         const json_t *ledger = json_object_get(json_array_get(agents, i), "ledger");
         const json_t *earlier = json_object_get(ledger, "earlier");
         const char *name = json_string_value(json_object_get(ledger, "account"));
-        fplt_certificate_account *account = &self->accounts[i];
+        fplt__certificate_account *account = &self->accounts[i];
         if (json_is_null(ledger))
             continue;
         kept = 1;
-        *account = (fplt_certificate_account){name ? name : "", next, json_array_size(earlier)};
+        *account = (fplt__certificate_account){name ? name : "", next, json_array_size(earlier)};
         for (size_t k = 0; k < account->count; k++)
             *next++ = read_charge(json_array_get(earlier, k));
     }
     self->run.accounts = kept ? self->accounts : NULL;
 }
 
-static fplt_status read_agents(struct verification *self, fplt_error *error)
+static fplt_status read_agents(struct fplt__verification *self, fplt_error *error)
 {
     const json_t *agents = json_object_get(self->root, "agents");
     fplt_promise_view *view = &self->view;
@@ -202,7 +190,7 @@ static double read_choice(const char *choices, const char *word)
 }
 
 /* The parameters by their names; what is null or unknown becomes NaN, and then differs. */
-static fplt_status read_method(struct verification *self, fplt_error *error)
+static fplt_status read_method(struct fplt__verification *self, fplt_error *error)
 {
     fplt_promise_view *view = &self->view;
     const json_t *parameters = at(self->root, "mechanism", "parameters");
@@ -221,12 +209,12 @@ static fplt_status read_method(struct verification *self, fplt_error *error)
                              : json_is_number(value) ? json_number_value(value)
                                                      : NAN;
     }
-    return fplt_privacy_threat_find(text(self, "threat", "name"), &view->threat, error);
+    return fplt__privacy_threat_find(text(self, "threat", "name"), &view->threat, error);
 }
 
 /* ---- computing again ---- */
 
-static fplt_status rebuild_mechanism(struct verification *self, fplt_error *error)
+static fplt_status rebuild_mechanism(struct fplt__verification *self, fplt_error *error)
 {
     fplt_promise_view *view = &self->view;
     fplt_privacy_mechanism *mechanism = &view->mechanism;
@@ -236,9 +224,8 @@ static fplt_status rebuild_mechanism(struct verification *self, fplt_error *erro
                         .epochs = view->epochs,
                         .dimension = count(self, "problem", "dimension"),
                         .claim = 1};
-    int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
     fplt_status status;
-    if ((status = fplt_algorithm_resolve(view->algorithm, &facts, self->parameter, error)) ||
+    if ((status = fplt__algorithm_resolve(view->algorithm, &facts, self->parameter, error)) ||
         (status = fplt__promise_draws(view, &view->drawn_epochs, error)))
         return status;
     *mechanism = fplt_privacy_defaults();
@@ -253,46 +240,52 @@ static fplt_status rebuild_mechanism(struct verification *self, fplt_error *erro
         view->algorithm->inverse_rho ? view->algorithm->inverse_rho(&facts, self->parameter) : 0;
     mechanism->strong_convexity = view->curvature.lowest;
     mechanism->smoothness = view->curvature.highest;
-    mechanism->contraction = view->constants.contraction && !accelerated &&
-                             view->curvature.lowest + mechanism->inverse_rho > 0;
+    fplt__promise_contract(view, mechanism);
     mechanism->full_participation = view->full && view->algorithm->splits;
+    fplt__certificate_read_sums(self->root, view);
     return FPLT_OK;
 }
 
-static fplt_status rebuild(struct verification *self, fplt_error *error)
+static fplt_status rebuild(struct fplt__verification *self, fplt_error *error)
 {
     fplt_promise_view *view = &self->view;
     fplt_status status;
     if ((status = fplt__promise_bounds(view, error)) || (status = rebuild_mechanism(self, error)))
         return status;
-    return fplt__promise_settle(view, error);
+    status = fplt__promise_settle(view, error);
+    view->unit = fplt__promise_unit(view);
+    return status;
 }
 
 /* ---- findings ---- */
 
-static void check_source(struct verification *self)
+static void check_source(struct fplt__verification *self)
 {
     const fplt_promise_view *view = &self->view;
     int claimed = json_is_true(json_object_get(self->root, "private"));
-    find(self, view->secure, "%s",
-         view->secure
-             ? "the noise came from the system's random source"
-             : "seeded: not private; the noise did not come from the system's random source");
-    find(self, claimed, "%s",
-         claimed ? "the run claims to be private" : "the run itself says that it is not private");
-    find(self, view->threat->is_guarantee, "the threat model %s %s", view->threat->name,
-         view->threat->is_guarantee ? "has a proof" : "is not a guarantee");
+    fplt__verification_find(
+        self, view->secure, "%s",
+        view->secure
+            ? "the noise came from the system's random source"
+            : "seeded: not private; the noise did not come from the system's random source");
+    fplt__verification_find(self, claimed, "%s",
+                            claimed ? "the run claims to be private"
+                                    : "the run itself says that it is not private");
+    fplt__verification_find(self, view->threat->is_guarantee, "the threat model %s %s",
+                            view->threat->name,
+                            view->threat->is_guarantee ? "has a proof" : "is not a guarantee");
 }
 
-static void check_method(struct verification *self)
+static void check_method(struct fplt__verification *self)
 {
     fplt_promise_view *view = &self->view;
     fplt_error error = {FPLT_OK, ""};
     int allowed = !fplt_algorithm_allow(view->algorithm, view->solver, !view->full, 0, 1, &error);
-    find(self, allowed, "%s", allowed ? "the algorithm can carry a claim" : error.text);
+    fplt__verification_find(self, allowed, "%s",
+                            allowed ? "the algorithm can carry a claim" : error.text);
     int noisy = (view->solver->traits & FPLT_NOISY) != 0;
-    find(self, noisy, "the solver %s %s", view->solver->name,
-         noisy ? "adds noise" : "adds no noise");
+    fplt__verification_find(self, noisy, "the solver %s %s", view->solver->name,
+                            noisy ? "adds noise" : "adds no noise");
     fplt_privacy_facts facts = {
         .algorithm = view->algorithm->name,
         .accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0,
@@ -302,10 +295,11 @@ static void check_method(struct verification *self)
     mechanism.sensitivity = view->constants.sensitivity;
     mechanism.records = view->records[view->worst];
     int legal = !fplt_privacy_check(&mechanism, &facts, &error);
-    find(self, legal, "%s", legal ? "the premises of the claim hold" : error.text);
+    fplt__verification_find(self, legal, "%s",
+                            legal ? "the premises of the claim hold" : error.text);
 }
 
-static void check_participation(struct verification *self)
+static void check_participation(struct fplt__verification *self)
 {
     const fplt_promise_view *view = &self->view;
     fplt_error error = {FPLT_OK, ""};
@@ -315,37 +309,52 @@ static void check_participation(struct verification *self)
         beyond += self->rounds[i] > view->mechanism.rounds;
         absent += self->rounds[i] < view->mechanism.rounds;
     }
-    find(self,
-         view->full == full && view->least_cohort <= view->agents &&
-             (full || strcmp(view->participation, "all") != 0),
-         "participation %s: at least %u of %u agents in a round, %s", view->participation,
-         view->least_cohort, view->agents, view->full ? "always all" : "not always all");
-    find(self, !beyond, "%u agents are charged more rounds than the promise covers", beyond);
-    find(self, !view->full || !absent,
-         "%u agents are charged fewer rounds than there were, %s take part in each", absent,
-         view->full ? "but all" : "and not all");
+    fplt__verification_find(self,
+                            view->full == full && view->least_cohort <= view->agents &&
+                                (full || strcmp(view->participation, "all") != 0),
+                            "participation %s: at least %u of %u agents in a round, %s",
+                            view->participation, view->least_cohort, view->agents,
+                            view->full ? "always all" : "not always all");
+    fplt__verification_find(self, !beyond,
+                            "%u agents are charged more rounds than the promise covers", beyond);
+    fplt__verification_find(
+        self, !view->full || !absent,
+        "%u agents are charged fewer rounds than there were, %s take part in each", absent,
+        view->full ? "but all" : "and not all");
     int enough = !fplt__promise_cohort(view, &error);
     if (!enough)
-        find(self, 0, "%s", error.text);
+        fplt__verification_find(self, 0, "%s", error.text);
+}
+
+static void tell_notices(struct fplt__verification *self)
+{
+    if (self->version < FPLT_CERTIFICATE_VERSION)
+        fplt__verification_find(self, FPLT__NOTICE,
+                                "the certificate is of version %d: it covers neither the training "
+                                "record of the model nor whether the schema was drafted from the "
+                                "records",
+                                self->version);
+    if (self->run.drafted)
+        fplt__verification_find(self, FPLT__NOTICE, "%s", FPLT_CERTIFICATE_DRAFTED);
 }
 
 /* `train` knows the ledger of all agents, the coordinator of none, an agent its own. */
-static void check_ledgers(struct verification *self)
+static void check_ledgers(struct fplt__verification *self)
 {
     uint32_t agents = self->view.agents, known, odd;
     fplt__histories_check(self->accounts, agents, self->run.id, &known, &odd);
-    find(self, known <= 1 || known == agents, "%u of %u agents have a ledger", known, agents);
-    find(self, !odd, "%u ledgers contradict themselves or each other", odd);
+    fplt__verification_find(self, known <= 1 || known == agents, "%u of %u agents have a ledger",
+                            known, agents);
+    fplt__verification_find(self, !odd, "%u ledgers contradict themselves or each other", odd);
 }
 
-/* Both come from the same formula on the same digits. */
-static int same(double a, double b)
+int fplt__verification_same(double a, double b)
 {
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
 struct comparison {
-    struct verification *self;
+    struct fplt__verification *self;
     char where[256];
     size_t fields;
     unsigned told; /* differences that were said */
@@ -361,8 +370,9 @@ static void differs(struct comparison *comparison, const json_t *stated, const j
     }
     for (int i = 0; i < 2; i++)
         texts[i] = json_dumps(i ? found : stated, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
-    find(comparison->self, 0, "%s is %.150s, but its inputs give %.150s", comparison->where,
-         texts[0] ? texts[0] : "missing", texts[1] ? texts[1] : "nothing");
+    fplt__verification_find(comparison->self, 0, "%s is %.150s, but its inputs give %.150s",
+                            comparison->where, texts[0] ? texts[0] : "missing",
+                            texts[1] ? texts[1] : "nothing");
     free(texts[0]);
     free(texts[1]);
 }
@@ -405,9 +415,10 @@ static void compare(struct comparison *comparison, const json_t *stated, const j
             compare_inside(comparison, index, json_array_get(stated, i), json_array_get(found, i));
         }
     } else {
-        int equal = json_is_number(stated) && json_is_number(found)
-                        ? same(json_number_value(stated), json_number_value(found))
-                        : json_equal(stated, found);
+        int equal =
+            json_is_number(stated) && json_is_number(found)
+                ? fplt__verification_same(json_number_value(stated), json_number_value(found))
+                : json_equal(stated, found);
         comparison->fields++;
         if (!equal)
             differs(comparison, stated, found);
@@ -415,7 +426,7 @@ static void compare(struct comparison *comparison, const json_t *stated, const j
 }
 
 /* The figures that people look for. */
-static void tell_figures(struct verification *self, const json_t *found)
+static void tell_figures(struct fplt__verification *self, const json_t *found)
 {
     static const char *const figures[][3] = {
         {"promise", "epsilon", "epsilon"},
@@ -428,59 +439,29 @@ static void tell_figures(struct verification *self, const json_t *found)
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         double stated = number(self, figures[i][0], figures[i][1]);
         double again = json_number_value(at(found, figures[i][0], figures[i][1]));
-        if (same(stated, again))
-            find(self, 1, "%s is %.10g, computed again: %.10g", figures[i][2], stated, again);
+        if (fplt__verification_same(stated, again))
+            fplt__verification_find(self, 1, "%s is %.10g, computed again: %.10g", figures[i][2],
+                                    stated, again);
     }
 }
 
-static fplt_status check_fields(struct verification *self, fplt_error *error)
+static fplt_status check_fields(struct fplt__verification *self, fplt_error *error)
 {
     struct comparison comparison = {.self = self};
     json_t *found;
-    fplt_status status = fplt__certificate_json(&self->view, &self->run, NULL, &found, error);
+    fplt_status status =
+        fplt__certificate_json(&self->view, &self->run, self->version, &found, error);
     if (status)
         return status;
     compare(&comparison, self->root, found);
     tell_figures(self, found);
-    find(self, !comparison.told, "%zu of %zu fields follow from the inputs",
-         comparison.fields - comparison.told, comparison.fields);
+    fplt__verification_find(self, !comparison.told, "%zu of %zu fields follow from the inputs",
+                            comparison.fields - comparison.told, comparison.fields);
     json_decref(found);
     return FPLT_OK;
 }
 
-/* The schema inside a model is the one by which the certificate says that the data were read. */
-static void check_schema(struct verification *self, const json_t *model, const char *path)
-{
-    const json_t *object = json_object_get(model, "schema");
-    char *text = json_is_object(object) ? json_dumps(object, JSON_COMPACT) : NULL;
-    const char *stated = self->run.schema;
-    fplt_schema *schema = NULL;
-    if (text)
-        fplt_schema_parse(text, strlen(text), path, &schema, NULL);
-    free(text);
-    int holds = schema ? stated && strcmp(fplt_schema_digest(schema), stated) == 0
-                       : !stated && !json_is_object(object);
-    find(self, holds, "%s: the schema of the model %s the one that the certificate names", path,
-         holds ? "is" : "is not");
-    fplt_schema_destroy(schema);
-}
-
-/* A model must be the one that the certificate was made for. */
-static fplt_status check_model(struct verification *self, const json_t *model, const char *path,
-                               fplt_error *error)
-{
-    unsigned char digest[FPLT_CERTIFICATE_DIGEST];
-    fplt_status status = fplt__model_digest(model, digest, error);
-    if (status)
-        return status;
-    check_schema(self, model, path);
-    int holds = memcmp(digest, self->run.model, sizeof digest) == 0;
-    find(self, holds, "%s: the model %s the one that the certificate was made for", path,
-         holds ? "is" : "is not");
-    return FPLT_OK;
-}
-
-static fplt_status check_sibling(struct verification *self, fplt_error *error)
+static fplt_status check_sibling(struct fplt__verification *self, fplt_error *error)
 {
     const fplt_certificate_look *look = self->look;
     json_error_t where;
@@ -488,12 +469,12 @@ static fplt_status check_sibling(struct verification *self, fplt_error *error)
     if (!model)
         return fplt_error_set(error, FPLT_BAD_DATA, "%s:%d: this is not JSON: %s", look->model_path,
                               where.line, where.text);
-    fplt_status status = check_model(self, model, look->model_path, error);
+    fplt_status status = fplt__verification_model(self, model, look->model_path, error);
     json_decref(model);
     return status;
 }
 
-static fplt_status check_signature(struct verification *self, fplt_error *error)
+static fplt_status check_signature(struct fplt__verification *self, fplt_error *error)
 {
     const fplt_certificate_look *look = self->look;
     unsigned char key[FPLT_KEY_PUBLIC], signature[FPLT_KEY_SIGNATURE];
@@ -503,7 +484,7 @@ static fplt_status check_signature(struct verification *self, fplt_error *error)
     int trusted = 0;
     if (!section) {
         if (look->trusted)
-            find(self, 0, "the certificate is not signed");
+            fplt__verification_find(self, 0, "the certificate is not signed");
         return FPLT_OK;
     }
     fplt_status status = fplt__certificate_bytes(self->root, &bytes, &length, error);
@@ -514,30 +495,34 @@ static fplt_status check_signature(struct verification *self, fplt_error *error)
     int valid =
         crypto_sign_verify_detached(signature, (const unsigned char *)bytes, length, key) == 0;
     fplt_free(bytes);
-    find(self, valid, "the signature %s that of the key %.16s...", valid ? "is" : "is not",
-         json_string_value(json_object_get(section, "key")));
+    fplt__verification_find(self, valid, "the signature %s that of the key %.16s...",
+                            valid ? "is" : "is not",
+                            json_string_value(json_object_get(section, "key")));
     for (size_t i = 0; i < look->trusted_count; i++)
         trusted |= memcmp(look->trusted[i].visible, key, sizeof key) == 0;
     if (look->trusted)
-        find(self, trusted, "the key %s one that is trusted", trusted ? "is" : "is not");
+        fplt__verification_find(self, trusted, "the key %s one that is trusted",
+                                trusted ? "is" : "is not");
     return FPLT_OK;
 }
 
 /* ---- the whole ---- */
 
-static fplt_status check_form(const struct verification *self, fplt_error *error)
+static fplt_status check_form(struct fplt__verification *self, fplt_error *error)
 {
     const char *kind = json_string_value(json_object_get(self->root, "certificate"));
     json_int_t version = json_integer_value(json_object_get(self->root, "version"));
     if (!kind || strcmp(kind, FPLT_CERTIFICATE_KIND) != 0)
         return fplt_error_set(error, FPLT_BAD_DATA, "%s: this is no " FPLT_CERTIFICATE_KIND,
                               self->path);
-    if (version != FPLT_CERTIFICATE_VERSION)
+    if (version < FPLT_CERTIFICATE_OLDEST || version > FPLT_CERTIFICATE_SUMS_VERSION)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "%s: the certificate is of version %lld, but this program verifies "
-                              "version %d; verify it with the program that wrote it, or train "
-                              "again",
-                              self->path, (long long)version, FPLT_CERTIFICATE_VERSION);
+                              "versions %d to %d; verify it with the program that wrote it, or "
+                              "train again",
+                              self->path, (long long)version, FPLT_CERTIFICATE_OLDEST,
+                              FPLT_CERTIFICATE_SUMS_VERSION);
+    self->version = (int)version;
     json_t *schema = json_loads(fplt__certificate_schema, 0, NULL);
     if (!schema)
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate's form");
@@ -546,7 +531,7 @@ static fplt_status check_form(const struct verification *self, fplt_error *error
     return status;
 }
 
-static void summarise(const struct verification *self, fplt_certificate_summary *summary)
+static void summarise(const struct fplt__verification *self, fplt_certificate_summary *summary)
 {
     summary->delta = self->view.delta;
     summary->group = self->view.group;
@@ -559,11 +544,12 @@ static void summarise(const struct verification *self, fplt_certificate_summary 
 }
 
 /* What cannot be computed from the inputs is a finding as well; a lack of memory is not. */
-static fplt_status judge(struct verification *self, fplt_error *error)
+static fplt_status verify_document(struct fplt__verification *self, fplt_error *error)
 {
     fplt_error why = {FPLT_OK, ""};
     fplt_status status = rebuild(self, &why);
     if (!status) {
+        tell_notices(self);
         check_source(self);
         check_method(self);
         check_participation(self);
@@ -573,11 +559,11 @@ static fplt_status judge(struct verification *self, fplt_error *error)
     if (status == FPLT_NO_MEMORY)
         return fplt_error_set(error, status, "%s", why.text);
     if (status)
-        find(self, 0, "%s", why.text);
+        fplt__verification_find(self, 0, "%s", why.text);
     return FPLT_OK;
 }
 
-static fplt_status verify(struct verification *self, const json_t *model,
+static fplt_status verify(struct fplt__verification *self, const json_t *model,
                           fplt_certificate_summary *summary, fplt_error *error)
 {
     fplt_status status;
@@ -587,8 +573,8 @@ static fplt_status verify(struct verification *self, const json_t *model,
     read_problem(self);
     read_run(self);
     summarise(self, summary);
-    if ((status = judge(self, error)) ||
-        (model && (status = check_model(self, model, self->path, error))) ||
+    if ((status = verify_document(self, error)) ||
+        (model && (status = fplt__verification_model(self, model, self->path, error))) ||
         (self->look->model && (status = check_sibling(self, error))) ||
         (status = check_signature(self, error)))
         return status;
@@ -617,7 +603,7 @@ fplt_status fplt_certificate_verify(const char *bytes, size_t length, const char
                                 "privacy.epsilon",
                                 path);
     } else {
-        struct verification self = {
+        struct fplt__verification self = {
             .path = path, .root = model ? inner : root, .look = look ? look : &plain, .holds = 1};
         status = verify(&self, model, summary, error);
         fplt__free(self.records);

@@ -40,23 +40,23 @@ void fplt__shared_release(fplt__shared *shared)
 
 void fplt__leader_clear_actions(fplt__leader *leader)
 {
-    for (size_t a = 0; a < leader->actions; a++) {
-        fplt__leader_action *action = &leader->action[a];
+    for (size_t a = 0; a < leader->queue.count; a++) {
+        fplt__leader_action *action = &leader->queue.action[a];
         for (unsigned p = 0; p < action->reply.parts; p++)
             fplt__shared_release(action->reply.part[p].owner);
         fplt__free(action->owned);
     }
-    leader->actions = leader->taken = 0;
+    leader->queue.count = leader->queue.taken = 0;
 }
 
 fplt__leader_action *fplt__leader_add(fplt__leader *leader, fplt__leader_action_kind kind)
 {
-    if (fplt__grow(&leader->action, &leader->action_room, leader->actions + 1,
-                   sizeof *leader->action, "actions", NULL)) {
+    if (fplt__grow(&leader->queue.action, &leader->queue.room, leader->queue.count + 1,
+                   sizeof *leader->queue.action, "actions", NULL)) {
         leader->failed = 1;
         return NULL;
     }
-    fplt__leader_action *action = &leader->action[leader->actions++];
+    fplt__leader_action *action = &leader->queue.action[leader->queue.count++];
     memset(action, 0, sizeof *action);
     action->kind = kind;
     action->step = -1;
@@ -159,25 +159,27 @@ void fplt__leader_fault(fplt__leader *leader, uint64_t ticket, uint32_t member_i
 
 fplt_status fplt__leader_room(fplt__leader *leader, size_t count, fplt_error *error)
 {
-    return fplt__grow(&leader->words, &leader->word_room, 2 * count, sizeof *leader->words,
-                      "numbers", error);
+    return fplt__grow(&leader->scratch.words, &leader->scratch.word_room, 2 * count,
+                      sizeof *leader->scratch.words, "numbers", error);
 }
 
 int fplt__leader_needs_all(const fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->agreement);
-    return !(leader->agreement->plan.algorithm->allows & FPLT_ALLOWS_PARTIAL);
+    FPLT__ASSERT(leader->plan.agreement);
+    const fplt__agreement *agreement = leader->plan.agreement;
+    return !(agreement->plan.algorithm->allows & FPLT_ALLOWS_PARTIAL) ||
+           (agreement->proposal.secure && !agreement->threshold);
 }
 
 /* auto: five times the slowest arrival in the last ten rounds, late or not. */
-uint64_t fplt__leader_patience(const fplt__leader *leader)
+uint64_t fplt__leader_round_timeout(const fplt__leader *leader)
 {
     uint64_t most = 0;
     if (leader->settings.deadline)
         return leader->settings.deadline;
     for (int k = 0; k < 10; k++)
-        most = leader->slowest[k].most > most ? leader->slowest[k].most : most;
-    if (!leader->slow)
+        most = leader->pace.round[k].most > most ? leader->pace.round[k].most : most;
+    if (!leader->pace.count)
         return FIRST_PATIENCE;
     most *= 5;
     return most < MIN_PATIENCE ? MIN_PATIENCE : most > MAX_PATIENCE ? MAX_PATIENCE : most;

@@ -1,11 +1,14 @@
 /* Questions to all: steps of the facts before the plan, evaluations after rounds. Nothing of them is
  * stored; asked again, the bits are the same. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/sum.h"
+#include "engine/hub_node.h"
 #include "protocol/leading.h"
 
 static fplt_status put_question(fplt__leader *leader, unsigned kind, const double *down,
@@ -27,12 +30,24 @@ static fplt_status put_question(fplt__leader *leader, unsigned kind, const doubl
     leader->ask.scalars = scalars;
     leader->ask.numbers = numbers;
     leader->ask.answers = 0;
-    leader->ask.deadline = leader->now + fplt__leader_patience(leader);
+    leader->ask.deadline = leader->now + fplt__leader_round_timeout(leader);
     for (uint32_t i = 0; i < leader->settings.members; i++)
-        leader->member_session[i].answered = 0;
-    fplt_sum_destroy(leader->ask.sum);
+        leader->roster.session[i].answered = 0;
+    fplt__sum_destroy(leader->ask.sum);
     leader->ask.sum = NULL;
-    return fplt_sum_create_words((size_t)numbers, FPLT_SUM_EXPONENT, &leader->ask.sum, &error);
+    if ((status = fplt__secure_begin_question(leader, &error)))
+        return status;
+    return fplt__sum_create_words((size_t)numbers, FPLT_SUM_EXPONENT, &leader->ask.sum, &error);
+}
+
+void fplt__ask_again(fplt__leader *leader)
+{
+    fplt_error error;
+    for (uint32_t i = 0; i < leader->settings.members; i++)
+        leader->roster.session[i].answered = 0;
+    leader->ask.answers = 0;
+    if (fplt__secure_begin_question(leader, &error))
+        fplt__ask_stop(leader);
 }
 
 void fplt__ask_facts(fplt__leader *leader, const fplt__ask *ask)
@@ -56,7 +71,7 @@ void fplt__ask_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__F
                          .round = leader->record.round,
                          .cohort = leader->settings.members,
                          .position = i,
-                         .version = leader->row[i].version,
+                         .version = leader->roster.row[i].version,
                          .count = leader->ask.down->size / 8,
                          .payload = leader->ask.down->size,
                          .plan = leader->record.hash,
@@ -67,9 +82,9 @@ void fplt__ask_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__F
 static void ask_point(fplt__leader *leader, unsigned kind, uint64_t numbers)
 {
     FPLT__ASSERT(leader->record.state == FPLT__ROUND);
-    FPLT__ASSERT(!leader->agreement->private || kind == FPLT__CHECK);
+    FPLT__ASSERT(!leader->plan.agreement->private || kind == FPLT__CHECK);
     leader->ask.step = 0;
-    if (put_question(leader, kind, leader->point, leader->n, 0, numbers))
+    if (put_question(leader, kind, leader->evaluation.point, leader->plan.n, 0, numbers))
         fplt__ask_stop(leader);
 }
 
@@ -79,26 +94,31 @@ static double base_of(const fplt__leader *leader)
 {
     if (leader->record.has_start)
         return leader->record.start.criterion;
-    return leader->has_measured ? fmax(leader->measured.criterion, leader->zeroed) : HUGE_VAL;
+    return leader->evaluation.has_measured
+               ? fmax(leader->evaluation.measured.criterion, leader->evaluation.zeroed)
+               : HUGE_VAL;
 }
 
 /* Whether the run ends with this measurement, in order. */
 static int ends(const fplt__leader *leader)
 {
     fplt_error error;
-    fplt_outcome outcome = fplt__stopping_decide(&leader->stopping, leader->record.round,
-                                                 leader->has_measured ? &leader->measured : NULL,
-                                                 base_of(leader), leader->stalled, &error);
+    fplt_outcome outcome =
+        fplt__stopping_decide(&leader->plan.stopping, leader->record.round,
+                              leader->evaluation.has_measured ? &leader->evaluation.measured : NULL,
+                              base_of(leader), leader->evaluation.stalled, &error);
     return outcome != FPLT_RUNNING && outcome != FPLT_RUN_DIVERGED;
 }
 
 /* Whether a kind is asked for after the measurement. */
 static int is_wanted(const fplt__leader *leader, unsigned kind)
 {
-    const fplt_plan *plan = &leader->agreement->plan;
+    const fplt_plan *plan = &leader->plan.agreement->plan;
     switch (kind) {
-    case FPLT__SCORE: return leader->agreement->score && leader->has_measured;
-    case FPLT__INFORMATION: return leader->settings.inform && leader->has_measured && ends(leader);
+    case FPLT__SCORE: return leader->plan.agreement->score && leader->evaluation.has_measured;
+    case FPLT__INFORMATION:
+        return leader->plan.n <= leader->settings.inform_to && leader->evaluation.has_measured &&
+               ends(leader);
     default:
         return fplt_plan_enrol_words(plan) &&
                (leader->check.wanted || (leader->settings.check && ends(leader)));
@@ -109,15 +129,15 @@ static int is_wanted(const fplt__leader *leader, unsigned kind)
 static void ask_more(fplt__leader *leader, unsigned done)
 {
     static const unsigned order[] = {FPLT__MEASURE, FPLT__SCORE, FPLT__INFORMATION, FPLT__CHECK};
-    const fplt_plan *plan = &leader->agreement->plan;
-    const uint64_t numbers[] = {0, FPLT_MEASURES, fplt_plan_information(plan),
+    const fplt_plan *plan = &leader->plan.agreement->plan;
+    const uint64_t numbers[] = {0, FPLT__MEASURES, fplt__plan_information(plan),
                                 fplt_plan_enrol_words(plan) / 2};
     size_t next = 1;
     while (order[next - 1] != done)
         next++;
     while (next < 4 && !is_wanted(leader, order[next]))
         next++;
-    if (next == 4 || fplt_hub_model(leader->hub, leader->point))
+    if (next == 4 || fplt_hub_model(leader->plan.hub, leader->evaluation.point))
         fplt__ask_stop(leader);
     else
         ask_point(leader, order[next], numbers[next]);
@@ -126,25 +146,27 @@ static void ask_more(fplt__leader *leader, unsigned done)
 /* After a round, and before the first, where the rules ask for it. */
 void fplt__ask_begin(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->due && !leader->ask.kind);
-    FPLT__ASSERT(!leader->committing && !leader->open.is_open);
-    leader->has_measured = leader->has_score = leader->at_zero = 0;
-    if (!fplt__is_due(&leader->stopping, leader->record.round, leader->record.has_start,
-                      leader->stalled) ||
-        fplt_hub_model(leader->hub, leader->point)) {
+    FPLT__ASSERT(leader->evaluation.due && !leader->ask.kind);
+    FPLT__ASSERT(!leader->commit.pending && !leader->open.is_open);
+    leader->evaluation.has_measured = leader->evaluation.has_score = leader->evaluation.at_zero = 0;
+    if (!fplt__is_due(&leader->plan.stopping, leader->record.round, leader->record.has_start,
+                      leader->evaluation.stalled) ||
+        fplt_hub_model(leader->plan.hub, leader->evaluation.point)) {
         ask_more(leader, FPLT__INFORMATION);
         return;
     }
-    int mean = leader->agreement->criterion_at_mean && leader->shape.local_model >= 0;
-    ask_point(leader, mean ? FPLT__MEAN : FPLT__MEASURE, leader->n + (mean ? 0 : FPLT_MEASURES));
+    int mean = leader->plan.agreement->criterion_at_mean && leader->plan.shape.local_model >= 0;
+    ask_point(leader, mean ? FPLT__MEAN : FPLT__MEASURE,
+              leader->plan.n + (mean ? 0 : FPLT__MEASURES));
 }
 
 static void conclude(fplt__leader *leader)
 {
     fplt_error error = {FPLT_OK, ""};
-    fplt_outcome outcome = fplt__stopping_decide(&leader->stopping, leader->record.round,
-                                                 leader->has_measured ? &leader->measured : NULL,
-                                                 base_of(leader), leader->stalled, &error);
+    fplt_outcome outcome =
+        fplt__stopping_decide(&leader->plan.stopping, leader->record.round,
+                              leader->evaluation.has_measured ? &leader->evaluation.measured : NULL,
+                              base_of(leader), leader->evaluation.stalled, &error);
     char sentence[FPLT__SENTENCE];
     if (outcome == FPLT_RUNNING)
         return;
@@ -161,28 +183,28 @@ static void conclude(fplt__leader *leader)
 void fplt__ask_stop(fplt__leader *leader)
 {
     leader->ask.kind = 0;
-    leader->due = 0;
-    if (leader->at_zero) /* without it nothing can be judged: asked again */
-        leader->has_measured = leader->at_zero = 0;
-    if (leader->has_measured) {
+    leader->evaluation.due = 0;
+    if (leader->evaluation.at_zero) /* without it nothing can be judged: asked again */
+        leader->evaluation.has_measured = leader->evaluation.at_zero = 0;
+    if (leader->evaluation.has_measured) {
         if (!leader->record.has_start) {
-            leader->record.start = leader->measured;
+            leader->record.start = leader->evaluation.measured;
             leader->record.start.criterion = base_of(leader);
             leader->record.has_start = 1;
         }
         leader->record.has_measure = 1;
         leader->record.measured_round = leader->record.round;
-        leader->record.measure = leader->measured;
+        leader->record.measure = leader->evaluation.measured;
         fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_MEASURED);
         if (action) {
             action->round = leader->record.round;
-            action->measure = leader->measured;
-            action->has_score = leader->has_score;
-            action->score = leader->score;
-            action->information = leader->information;
+            action->measure = leader->evaluation.measured;
+            action->has_score = leader->evaluation.has_score;
+            action->score = leader->evaluation.score;
+            action->information = leader->evaluation.information;
         }
     }
-    if (leader->record.state == FPLT__ROUND && !leader->committing)
+    if (leader->record.state == FPLT__ROUND && !leader->commit.pending)
         conclude(leader);
 }
 
@@ -190,46 +212,46 @@ static fplt_status read_measure(const fplt__leader *leader, const double *sums,
                                 fplt_measure *measure, fplt_error *error)
 {
     fplt_prox *none = NULL;
-    const fplt_prox *prox = leader->prox;
+    const fplt_prox *prox = leader->plan.prox;
     fplt_status status;
     if (!prox) {
         fplt_prox_settings zero = fplt_prox_defaults();
-        if ((status = fplt_prox_create(&zero, leader->n, leader->n, &none, error)))
+        if ((status = fplt_prox_create(&zero, leader->plan.n, leader->plan.n, &none, error)))
             return status;
         prox = none;
     }
-    status =
-        fplt__measure_read(prox, leader->settings.members, leader->agreement->curvature.highest,
-                           leader->point, sums, leader->n, leader->model, measure, error);
+    status = fplt__measure_read(prox, leader->settings.members,
+                                leader->plan.agreement->curvature.highest, leader->evaluation.point,
+                                sums, leader->plan.n, leader->scratch.model, measure, error);
     fplt_prox_destroy(none);
     return status;
 }
 
 static void ask_zero(fplt__leader *leader)
 {
-    leader->at_zero = 1;
-    memset(leader->point, 0, leader->n * sizeof *leader->point);
-    ask_point(leader, FPLT__MEASURE, leader->n + FPLT_MEASURES);
+    leader->evaluation.at_zero = 1;
+    memset(leader->evaluation.point, 0, leader->plan.n * sizeof *leader->evaluation.point);
+    ask_point(leader, FPLT__MEASURE, leader->plan.n + FPLT__MEASURES);
 }
 
 static void take_measure(fplt__leader *leader, const double *sums)
 {
-    FPLT__ASSERT(!leader->agreement->private);
+    FPLT__ASSERT(!leader->plan.agreement->private);
     fplt_error error;
     fplt_measure zero;
-    if (leader->at_zero) {
-        leader->at_zero = 0;
-        leader->has_measured = !read_measure(leader, sums, &zero, &error);
-        leader->zeroed = leader->has_measured ? zero.criterion : 0;
+    if (leader->evaluation.at_zero) {
+        leader->evaluation.at_zero = 0;
+        leader->evaluation.has_measured = !read_measure(leader, sums, &zero, &error);
+        leader->evaluation.zeroed = leader->evaluation.has_measured ? zero.criterion : 0;
         ask_more(leader, FPLT__MEASURE);
         return;
     }
-    fplt_status status = read_measure(leader, sums, &leader->measured, &error);
+    fplt_status status = read_measure(leader, sums, &leader->evaluation.measured, &error);
     if (status == FPLT_DIVERGED)
         fplt__leader_finish(leader, FPLT__ENDED, "diverged", error.text);
-    leader->has_measured = !status;
-    if (leader->has_measured && !leader->record.has_start && leader->stopping.relative &&
-        leader->start->size)
+    leader->evaluation.has_measured = !status;
+    if (leader->evaluation.has_measured && !leader->record.has_start &&
+        leader->plan.stopping.relative && leader->sent.start->size)
         ask_zero(leader);
     else
         ask_more(leader, FPLT__MEASURE);
@@ -237,27 +259,27 @@ static void take_measure(fplt__leader *leader, const double *sums)
 
 static void take_score(fplt__leader *leader, const double *sums)
 {
-    leader->has_score = 1;
-    leader->score = (fplt_measure){.criterion = NAN,
-                                   .objective = sums[0],
-                                   .hits = (uint64_t)sums[1],
-                                   .records = (uint64_t)sums[2],
-                                   .classifies = sums[3] > 0};
+    leader->evaluation.has_score = 1;
+    leader->evaluation.score = (fplt_measure){.criterion = NAN,
+                                              .objective = sums[0],
+                                              .hits = (uint64_t)sums[1],
+                                              .records = (uint64_t)sums[2],
+                                              .classifies = sums[3] > 0};
 }
 
 /* The agents' own vectors, added up, against the running sums: to the bit. */
 static void take_check(fplt__leader *leader)
 {
-    FPLT__ASSERT(fplt_sum_length(leader->ask.sum) ==
-                 fplt_plan_enrol_words(&leader->agreement->plan) / 2);
-    size_t count = fplt_plan_enrol_words(&leader->agreement->plan);
+    FPLT__ASSERT(fplt__sum_length(leader->ask.sum) ==
+                 fplt_plan_enrol_words(&leader->plan.agreement->plan) / 2);
+    size_t count = fplt_plan_enrol_words(&leader->plan.agreement->plan);
     uint64_t *words;
     fplt_error error;
     leader->check.wanted = 0;
     if (fplt__alloc_into(&words, 2 * count, sizeof *words, "sums", &error))
         return;
-    fplt_hub_totals(leader->hub, words);
-    fplt_sum_export(leader->ask.sum, 0, words + count, count / 2);
+    fplt__hub_totals(leader->plan.hub, words);
+    fplt__sum_export(leader->ask.sum, 0, words + count, count / 2);
     leader->check.done = 1;
     leader->check.equal = memcmp(words, words + count, count * sizeof *words) == 0;
     leader->check.round = leader->record.round;
@@ -285,17 +307,17 @@ static void complete_facts(fplt__leader *leader)
 static void complete_question(fplt__leader *leader, unsigned kind, double *sums)
 {
     if (kind == FPLT__MEAN) {
-        for (size_t j = 0; j < leader->n; j++)
-            leader->point[j] = sums[j] / leader->settings.members;
-        ask_point(leader, FPLT__MEASURE, leader->n + FPLT_MEASURES);
+        for (size_t j = 0; j < leader->plan.n; j++)
+            leader->evaluation.point[j] = sums[j] / leader->settings.members;
+        ask_point(leader, FPLT__MEASURE, leader->plan.n + FPLT__MEASURES);
     } else if (kind == FPLT__MEASURE) {
         take_measure(leader, sums);
     } else if (kind == FPLT__SCORE) {
         take_score(leader, sums);
         ask_more(leader, FPLT__SCORE);
     } else if (kind == FPLT__INFORMATION) {
-        fplt__free(leader->information);
-        leader->information = sums;
+        fplt__free(leader->evaluation.information);
+        leader->evaluation.information = sums;
         ask_more(leader, FPLT__INFORMATION);
         return;
     } else {
@@ -308,18 +330,19 @@ static void complete_question(fplt__leader *leader, unsigned kind, double *sums)
 static void complete(fplt__leader *leader)
 {
     FPLT__ASSERT(leader->ask.answers == leader->settings.members);
-    FPLT__ASSERT(fplt_sum_length(leader->ask.sum) == leader->ask.numbers);
+    FPLT__ASSERT(fplt__sum_length(leader->ask.sum) == leader->ask.numbers);
     double *sums;
     fplt_error error;
     if (leader->ask.kind == FPLT__MOMENTS) {
         complete_facts(leader);
         return;
     }
-    if (fplt__alloc_into(&sums, (size_t)leader->ask.numbers + 1, sizeof *sums, "sums", &error)) {
+    if ((fplt__secure_is_on(leader) && fplt__secure_give_sum(leader, leader->ask.sum)) ||
+        fplt__alloc_into(&sums, (size_t)leader->ask.numbers + 1, sizeof *sums, "sums", &error)) {
         fplt__ask_stop(leader);
         return;
     }
-    fplt_sum_read(leader->ask.sum, 0, sums, (size_t)leader->ask.numbers);
+    fplt__sum_read(leader->ask.sum, 0, sums, (size_t)leader->ask.numbers);
     complete_question(leader, leader->ask.kind, sums);
 }
 
@@ -329,6 +352,10 @@ void fplt__ask_refused(fplt__leader *leader, uint32_t member_index, const char *
     if (!leader->ask.kind || leader->ask.kind == FPLT__MOMENTS)
         return;
     fplt__leader_log(leader, member_index, "trouble", "%s", sentence);
+    if (leader->ask.kind == FPLT__INFORMATION) {
+        snprintf(leader->evaluation.withheld, sizeof leader->evaluation.withheld, "%s", sentence);
+        leader->evaluation.withheld_by = member_index;
+    }
     fplt__ask_stop(leader);
 }
 
@@ -336,7 +363,7 @@ void fplt__ask_refused(fplt__leader *leader, uint32_t member_index, const char *
 static int lacks_somebody(const fplt__leader *leader)
 {
     for (uint32_t i = 0; i < leader->settings.members; i++)
-        if (!leader->member_session[i].answered &&
+        if (!leader->roster.session[i].answered &&
             (!fplt__is_standing(leader, i) || fplt__is_silent(leader, i, leader->ask.down->size)))
             return 1;
     return 0;
@@ -368,12 +395,12 @@ void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const 
     fplt__ask_head(leader, i, head);
     fplt__digest task = fplt__frame_task(head);
     if (!fplt__same(&task, &frame->task) || frame->count != leader->ask.numbers ||
-        frame->scalars != leader->ask.scalars || frame->encoding != FPLT__PACKED) {
+        frame->scalars != leader->ask.scalars || frame->encoding != fplt__secure_encoding(leader)) {
         fplt__leader_fault(leader, request->ticket, i, 409, "other", 0,
                            "this answers another question");
         return;
     }
-    if (leader->member_session[i].answered) {
+    if (leader->roster.session[i].answered) {
         fplt__leader_taken(leader, request, 200);
         return;
     }
@@ -382,16 +409,19 @@ void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const 
     if (fplt__alloc_into(&scalars, frame->scalars + (size_t)1, sizeof *scalars, "facts", &error) ||
         fplt__frame_scalars(frame, body, scalars, &error) ||
         (facts && (fplt__leader_room(leader, (size_t)frame->count, &error) ||
-                   fplt__frame_words(frame, body, leader->words, &error))) ||
-        fplt_sum_add_packed(leader->ask.sum, 0, fplt__frame_payload(frame, body),
-                            (size_t)frame->payload, (size_t)frame->count, &error)) {
+                   fplt__frame_words(frame, body, leader->scratch.words, &error))) ||
+        (fplt__secure_is_on(leader)
+             ? fplt__secure_take(leader, i, frame, body, &error)
+             : fplt__sum_add_packed(leader->ask.sum, 0, fplt__frame_payload(frame, body),
+                                    (size_t)frame->payload, (size_t)frame->count, &error))) {
         fplt__free(scalars);
-        fplt__leader_fault(leader, request->ticket, i, 409, "range", 0,
+        fplt__leader_fault(leader, request->ticket, i, 409,
+                           fplt__secure_is_on(leader) ? "closed" : "range", 0,
                            "the numbers cannot be read or are out of range");
         return;
     }
     FPLT__ASSERT(leader->ask.answers < leader->settings.members);
-    leader->member_session[i].answered = 1;
+    leader->roster.session[i].answered = 1;
     leader->ask.answers++;
     if (facts) {
         fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_FACTS);
@@ -400,7 +430,7 @@ void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const 
             action->step = (int)leader->ask.step;
             action->owned = scalars;
             action->scalars = scalars;
-            action->words = leader->words;
+            action->words = leader->scratch.words;
             action->numbers = frame->count;
             scalars = NULL;
         }

@@ -7,7 +7,10 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/sum.h"
+#include "base/text.h"
 #include "protocol/leading.h"
+#include "fedplt/encoding.h"
 
 enum { RETRY = 5000 };
 
@@ -23,46 +26,46 @@ const char *fplt__leader_state_name(fplt__leader_state state)
 /* In place: the state before is needed no more once there is a later one to be committed. */
 static fplt_status encode_hub(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->hub);
+    FPLT__ASSERT(leader->plan.hub);
     fplt_error error;
-    size_t size = fplt_hub_encode(leader->hub, NULL, 0);
+    size_t size = fplt_hub_encode(leader->plan.hub, NULL, 0);
     fplt_status status =
-        leader->hub_bytes ? FPLT_OK : fplt__shared_make(size, &leader->hub_bytes, &error);
-    FPLT__ASSERT(status || leader->hub_bytes->size == size);
+        leader->sent.hub ? FPLT_OK : fplt__shared_make(size, &leader->sent.hub, &error);
+    FPLT__ASSERT(status || leader->sent.hub->size == size);
     if (!status)
-        fplt_hub_encode(leader->hub, leader->hub_bytes->bytes, size);
+        fplt_hub_encode(leader->plan.hub, leader->sent.hub->bytes, size);
     return status;
 }
 
 static void ask_commit(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->committing);
-    FPLT__ASSERT(leader->document && leader->record.document == leader->document->bytes);
+    FPLT__ASSERT(leader->commit.pending);
+    FPLT__ASSERT(leader->sent.document && leader->record.document == leader->sent.document->bytes);
     fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_COMMIT);
-    leader->retry = UINT64_MAX;
+    leader->commit.retry = UINT64_MAX;
     if (action)
         action->record = &leader->record;
 }
 
 static void fill_record(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->document);
+    FPLT__ASSERT(leader->sent.document);
     fplt__leader_record *record = &leader->record;
     if (record->hub_changed && encode_hub(leader))
         leader->failed = 1;
-    record->hub = leader->hub_bytes ? leader->hub_bytes->bytes : NULL;
-    record->hub_size = leader->hub_bytes ? leader->hub_bytes->size : 0;
-    record->document = leader->document->bytes;
-    record->document_size = leader->document->size;
-    record->closing = leader->closing;
-    record->closings = leader->closing_count;
+    record->hub = leader->sent.hub ? leader->sent.hub->bytes : NULL;
+    record->hub_size = leader->sent.hub ? leader->sent.hub->size : 0;
+    record->document = leader->sent.document->bytes;
+    record->document_size = leader->sent.document->size;
+    record->closing = leader->closings.item;
+    record->closings = leader->closings.count;
 }
 
 void fplt__leader_commit(fplt__leader *leader)
 {
-    FPLT__ASSERT(!leader->committing || FPLT__PLANTED(FPLT__EARLY_VERDICT));
+    FPLT__ASSERT(!leader->commit.pending || FPLT__PLANTED(FPLT__EARLY_VERDICT));
     fill_record(leader);
-    leader->committing = 1;
+    leader->commit.pending = 1;
     ask_commit(leader);
 }
 
@@ -76,7 +79,7 @@ static const char *given_text(const fplt__agreement *agreement, const char *name
 
 static void say_diverged(fplt__leader *leader, const char *why)
 {
-    const fplt__agreement *agreement = leader->agreement;
+    const fplt__agreement *agreement = leader->plan.agreement;
     const fplt_plan *plan = &agreement->plan;
     const char *text = fplt__pair_find(agreement->resolved, agreement->resolves, "epochs");
     const fplt_setting *row = plan->algorithm->settings;
@@ -87,7 +90,7 @@ static void say_diverged(fplt__leader *leader, const char *why)
                             .solver_name = given_text(agreement, "solver"),
                             .epochs = 1,
                             .step_given = given_text(agreement, "gamma") != NULL};
-    if (text && !fplt_parse_integer(text, &epochs))
+    if (text && !fplt__parse_integer(text, &epochs))
         run.epochs = (uint32_t)epochs;
     fplt_algorithm_defaults(plan->algorithm, defaults);
     for (size_t i = 0; row[i].name && !run.given; i++)
@@ -97,6 +100,18 @@ static void say_diverged(fplt__leader *leader, const char *why)
                             sizeof leader->record.sentence);
 }
 
+/* The model that is kept is the last committed; a run that ends while it forms has none. */
+static void keep_last_model(fplt__leader *leader)
+{
+    if (!leader->plan.hub)
+        return;
+    fplt_hub_abandon(leader->plan.hub);
+    if (!leader->sent.hub)
+        leader->record.hub_changed = 1;
+    else
+        fplt_hub_decode(leader->plan.hub, leader->sent.hub->bytes, leader->sent.hub->size, NULL);
+}
+
 void fplt__leader_finish(fplt__leader *leader, fplt__leader_state state, const char *word,
                          const char *sentence)
 {
@@ -104,12 +119,7 @@ void fplt__leader_finish(fplt__leader *leader, fplt__leader_state state, const c
     FPLT__ASSERT(word[0]);
     if (leader->record.state == FPLT__DONE || leader->record.state == FPLT__ENDED)
         return;
-    /* the model that is kept is the last committed */
-    fplt_hub_abandon(leader->hub);
-    if (!leader->hub_bytes)
-        leader->record.hub_changed = 1;
-    else
-        fplt_hub_decode(leader->hub, leader->hub_bytes->bytes, leader->hub_bytes->size, NULL);
+    keep_last_model(leader);
     leader->record.state = state;
     leader->open.is_open = 0;
     leader->ask.kind = 0;
@@ -119,7 +129,7 @@ void fplt__leader_finish(fplt__leader *leader, fplt__leader_state state, const c
     else
         snprintf(leader->record.sentence, sizeof leader->record.sentence, "%s", sentence);
     fplt__leader_log(leader, UINT32_MAX, "done", "%s", leader->record.sentence);
-    if (leader->committing) /* it failed and will be tried again: with this */
+    if (leader->commit.pending) /* it failed and will be tried again: with this */
         fill_record(leader);
     else
         fplt__leader_commit(leader);
@@ -127,13 +137,14 @@ void fplt__leader_finish(fplt__leader *leader, fplt__leader_state state, const c
 
 static void committed(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->committing);
-    FPLT__ASSERT(leader->retry == UINT64_MAX);
-    leader->committing = 0;
-    leader->commits++;
+    FPLT__ASSERT(leader->commit.pending);
+    FPLT__ASSERT(leader->commit.retry == UINT64_MAX);
+    leader->commit.pending = 0;
+    leader->commit.count++;
     leader->record.trace = NULL;
     leader->record.hub_changed = leader->record.document_changed = leader->record.has_measure = 0;
-    memset(leader->changed, 0, (leader->settings.members + 7) / 8);
+    leader->record.keys_changed = 0;
+    memset(leader->roster.changed, 0, (leader->settings.members + 7) / 8);
     int over = leader->record.state == FPLT__DONE || leader->record.state == FPLT__ENDED;
     if (over && !leader->finished_said) {
         leader->finished_said = 1;
@@ -148,15 +159,16 @@ static fplt_status allocate(fplt__leader *leader, fplt_error *error)
     size_t members = leader->settings.members, bytes = (members + 7) / 8;
     const char *what = "the coordinator";
     fplt_status status;
-    if ((status = fplt__alloc_into(&leader->row, members, sizeof *leader->row, what, error)) ||
-        (status = fplt__alloc_into(&leader->member_session, members, sizeof *leader->member_session,
+    if ((status = fplt__alloc_into(&leader->roster.row, members, sizeof *leader->roster.row, what,
+                                   error)) ||
+        (status = fplt__alloc_into(&leader->roster.session, members, sizeof *leader->roster.session,
                                    what, error)) ||
-        (status =
-             fplt__alloc_into(&leader->active, members, sizeof *leader->active, what, error)) ||
-        (status = fplt__alloc_into(&leader->changed, bytes, 1, what, error)) ||
-        (status = fplt__alloc_into(&leader->accepted, bytes, 1, what, error)))
+        (status = fplt__alloc_into(&leader->roster.active, members, sizeof *leader->roster.active,
+                                   what, error)) ||
+        (status = fplt__alloc_into(&leader->roster.changed, bytes, 1, what, error)) ||
+        (status = fplt__alloc_into(&leader->roster.accepted, bytes, 1, what, error)))
         return status;
-    return fplt__alloc_into(&leader->cohort, bytes, 1, what, error);
+    return fplt__alloc_into(&leader->roster.cohort, bytes, 1, what, error);
 }
 
 fplt_status fplt__leader_create(const fplt__leader_settings *settings, fplt__leader **out,
@@ -169,15 +181,15 @@ fplt_status fplt__leader_create(const fplt__leader_settings *settings, fplt__lea
     if (status)
         return status;
     leader->settings = *settings;
-    leader->retry = UINT64_MAX;
+    leader->commit.retry = UINT64_MAX;
     if ((status = allocate(leader, error))) {
         fplt__leader_destroy(leader);
         return status;
     }
     leader->record.members = settings->members;
-    leader->record.member = leader->row;
-    leader->record.changed = leader->changed;
-    leader->record.cohort = leader->cohort;
+    leader->record.member = leader->roster.row;
+    leader->record.changed = leader->roster.changed;
+    leader->record.cohort = leader->roster.cohort;
     *out = leader;
     return FPLT_OK;
 }
@@ -187,25 +199,28 @@ void fplt__leader_destroy(fplt__leader *leader)
     if (!leader)
         return;
     fplt__leader_clear_actions(leader);
-    fplt__shared *const shared[] = {leader->document, leader->start, leader->hub_bytes,
-                                    leader->open.down, leader->ask.down};
+    fplt__shared *const shared[] = {leader->sent.document,  leader->sent.start, leader->sent.hub,
+                                    leader->previous.model, leader->open.down,  leader->ask.down};
     for (size_t k = 0; k < sizeof shared / sizeof *shared; k++)
         fplt__shared_release(shared[k]);
-    for (size_t k = 0; k < leader->closing_count; k++)
-        fplt__free((double *)leader->closing[k].vector);
-    if (leader->agreement)
-        fplt__agreement_clear(leader->agreement);
-    fplt__free(leader->agreement);
-    fplt_hub_destroy(leader->hub);
-    fplt_participation_destroy(leader->participation);
-    fplt_prox_destroy(leader->prox);
-    fplt_sum_destroy(leader->ask.sum);
-    fplt_sum_destroy(leader->enrol_sum);
-    void *const owned[] = {leader->closing,  leader->row,        leader->member_session,
-                           leader->active,   leader->changed,    leader->cohort,
-                           leader->accepted, leader->point,      leader->before,
-                           leader->model,    leader->numbers,    leader->words,
-                           leader->action,   leader->information};
+    for (size_t k = 0; k < leader->closings.count; k++)
+        fplt__free((double *)leader->closings.item[k].vector);
+    if (leader->plan.agreement)
+        fplt__agreement_clear(leader->plan.agreement);
+    fplt__free(leader->plan.agreement);
+    fplt_hub_destroy(leader->plan.hub);
+    fplt_participation_destroy(leader->plan.participation);
+    fplt_prox_destroy(leader->plan.prox);
+    fplt__sum_destroy(leader->ask.sum);
+    fplt__sum_destroy(leader->repair.sum);
+    fplt__secure_close(leader);
+    void *const owned[] = {leader->closings.item,   leader->roster.row,
+                           leader->roster.session,  leader->roster.active,
+                           leader->roster.changed,  leader->roster.cohort,
+                           leader->roster.accepted, leader->evaluation.point,
+                           leader->scratch.before,  leader->scratch.model,
+                           leader->scratch.numbers, leader->scratch.words,
+                           leader->queue.action,    leader->evaluation.information};
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         fplt__free(owned[k]);
     fplt__free(leader);
@@ -228,19 +243,19 @@ fplt_status fplt__leader_keep_bytes(fplt__shared **kept, const void *bytes, size
 fplt_status fplt__leader_adopt_plan(fplt__leader *leader, fplt__leader_plan *plan,
                                     fplt_error *error)
 {
-    FPLT__ASSERT(!leader->agreement && !leader->hub);
+    FPLT__ASSERT(!leader->plan.agreement && !leader->plan.hub);
     FPLT__ASSERT(plan->agreement && plan->hub);
     const fplt__agreement *a = plan->agreement;
     fplt_status status;
-    leader->agreement = plan->agreement;
-    leader->hub = plan->hub;
-    leader->participation = plan->participation;
-    leader->prox = plan->prox;
-    size_t n = leader->n = a->plan.dimension, most = n;
-    leader->shape = fplt_algorithm_shape(a->plan.algorithm, a->plan.parameter, n);
-    FPLT__ASSERT(leader->shape.exchanges >= 1 && leader->shape.exchanges <= 2);
-    FPLT__ASSERT(leader->shape.scalars <= FPLT_MAX_SCALARS);
-    leader->stopping =
+    leader->plan.agreement = plan->agreement;
+    leader->plan.hub = plan->hub;
+    leader->plan.participation = plan->participation;
+    leader->plan.prox = plan->prox;
+    size_t n = leader->plan.n = a->plan.dimension, most = n;
+    leader->plan.shape = fplt_algorithm_shape(a->plan.algorithm, a->plan.parameter, n);
+    FPLT__ASSERT(leader->plan.shape.exchanges >= 1 && leader->plan.shape.exchanges <= 2);
+    FPLT__ASSERT(leader->plan.shape.scalars <= FPLT_MAX_SCALARS);
+    leader->plan.stopping =
         (fplt__stopping){.rounds = a->rounds,
                          .tolerance = a->tolerance,
                          .change = a->change,
@@ -248,33 +263,39 @@ fplt_status fplt__leader_adopt_plan(fplt__leader *leader, fplt__leader_plan *pla
                          .evaluate_every = a->evaluate_every,
                          .blind = a->private,
                          .smoothness = leader->settings.members * a->curvature.highest};
-    for (unsigned e = 0; e <= leader->shape.exchanges; e++)
+    for (unsigned e = 0; e <= leader->plan.shape.exchanges; e++)
         most = fplt_plan_down(&a->plan, e) > most ? fplt_plan_down(&a->plan, e) : most;
     const char *what = "the coordinator";
-    if ((status = fplt__alloc_into(&leader->point, n, sizeof *leader->point, what, error)) ||
-        (status = fplt__alloc_into(&leader->before, n, sizeof *leader->before, what, error)) ||
-        (status = fplt__alloc_into(&leader->model, n, sizeof *leader->model, what, error)) ||
-        (status = fplt__alloc_into(&leader->numbers, most, sizeof *leader->numbers, what, error)) ||
-        (status = fplt__leader_keep_bytes(&leader->start, NULL, plan->start ? 8 * n : 0, error)))
+    if ((status = fplt__alloc_into(&leader->evaluation.point, n, sizeof *leader->evaluation.point,
+                                   what, error)) ||
+        (status = fplt__alloc_into(&leader->scratch.before, n, sizeof *leader->scratch.before, what,
+                                   error)) ||
+        (status = fplt__alloc_into(&leader->scratch.model, n, sizeof *leader->scratch.model, what,
+                                   error)) ||
+        (status = fplt__alloc_into(&leader->scratch.numbers, most, sizeof *leader->scratch.numbers,
+                                   what, error)) ||
+        (status =
+             fplt__leader_keep_bytes(&leader->sent.start, NULL, plan->start ? 8 * n : 0, error)))
         return status;
     if (plan->start)
-        fplt__put_reals(leader->start->bytes, plan->start, n);
+        fplt__put_reals(leader->sent.start->bytes, plan->start, n);
     return FPLT_OK;
 }
 
 static fplt_status load_closings(fplt__leader *leader, const fplt__leader_record *record,
                                  fplt_error *error)
 {
-    size_t count = fplt_plan_down(&leader->agreement->plan, leader->shape.exchanges);
-    fplt_status status = fplt__grow(&leader->closing, &leader->closing_room, record->closings,
-                                    sizeof *leader->closing, "closing vectors", error);
+    size_t count = fplt_plan_down(&leader->plan.agreement->plan, leader->plan.shape.exchanges);
+    fplt_status status =
+        fplt__grow(&leader->closings.item, &leader->closings.room, record->closings,
+                   sizeof *leader->closings.item, "closing vectors", error);
     for (size_t k = 0; k < record->closings && !status; k++) {
         double *vector;
         status = fplt__alloc_into(&vector, count, sizeof *vector, "a closing vector", error);
         if (status)
             return status;
         memcpy(vector, record->closing[k].vector, count * sizeof *vector);
-        leader->closing[leader->closing_count++] =
+        leader->closings.item[leader->closings.count++] =
             (fplt__closing){record->closing[k].round, vector};
     }
     return status;
@@ -284,15 +305,20 @@ static fplt_status load_run(fplt__leader *leader, const fplt__leader_record *rec
                             fplt__leader_plan *plan, fplt_error *error)
 {
     fplt_status status = fplt__leader_adopt_plan(leader, plan, error);
+    if (!status && (record->keys_size &&
+                    record->keys_size != (size_t)leader->settings.members * FPLT__SECAGG_ENTRY))
+        status = fplt_error_set(error, FPLT_BAD_DATA, "the stored list of keys is damaged");
+    if (!status)
+        status = fplt__secure_open(leader, record->keys, error);
     if (status || record->state == FPLT__PLANNED)
         return status;
-    if ((status = fplt_hub_decode(leader->hub, record->hub, record->hub_size, error)) ||
+    if ((status = fplt_hub_decode(leader->plan.hub, record->hub, record->hub_size, error)) ||
         (status = load_closings(leader, record, error)))
         return status;
     if (encode_hub(leader))
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the coordinator's state");
     for (uint32_t i = 0; i < leader->settings.members; i++)
-        leader->open.cohort_size += (uint32_t)fplt__bit(leader->cohort, i);
+        leader->open.cohort_size += (uint32_t)fplt__bit(leader->roster.cohort, i);
     FPLT__ASSERT(leader->open.cohort_size <= leader->settings.members);
     return FPLT_OK;
 }
@@ -303,7 +329,7 @@ static uint64_t wake_of(const fplt__leader *leader);
 fplt_status fplt__leader_open(fplt__leader *leader, uint64_t now, const fplt__leader_record *record,
                               fplt__leader_plan *plan, fplt_error *error)
 {
-    FPLT__ASSERT(!leader->document && !leader->agreement);
+    FPLT__ASSERT(!leader->sent.document && !leader->plan.agreement);
     FPLT__ASSERT(record->state < FPLT__STATES);
     size_t members = leader->settings.members, bytes = (members + 7) / 8;
     leader->now = now;
@@ -317,16 +343,17 @@ fplt_status fplt__leader_open(fplt__leader *leader, uint64_t now, const fplt__le
     memcpy(own->outcome, record->outcome, sizeof own->outcome);
     memcpy(own->sentence, record->sentence, sizeof own->sentence);
     if (record->member)
-        memcpy(leader->row, record->member, members * sizeof *leader->row);
+        memcpy(leader->roster.row, record->member, members * sizeof *leader->roster.row);
     if (record->cohort)
-        memcpy(leader->cohort, record->cohort, bytes);
-    fplt_status status =
-        fplt__leader_keep_bytes(&leader->document, record->document, record->document_size, error);
+        memcpy(leader->roster.cohort, record->cohort, bytes);
+    fplt_status status = fplt__leader_keep_bytes(&leader->sent.document, record->document,
+                                                 record->document_size, error);
     if (!status && plan && plan->agreement)
         status = load_run(leader, record, plan, error);
     if (status)
         return status;
-    leader->due = own->state == FPLT__ROUND;
+    leader->repair.since = now;
+    leader->evaluation.due = own->state == FPLT__ROUND;
     leader->finished_said = own->state == FPLT__DONE || own->state == FPLT__ENDED;
     if (own->state < FPLT__ROUND) /* --repair is for what is found here, not for a later loss */
         leader->settings.repair = 0;
@@ -338,13 +365,38 @@ fplt_status fplt__leader_open(fplt__leader *leader, uint64_t now, const fplt__le
     return leader->failed ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory") : FPLT_OK;
 }
 
+fplt_status fplt__leader_follow(fplt__leader *leader, const fplt__digest *plan, const double *model,
+                                size_t count, fplt_error *error)
+{
+    FPLT__ASSERT(model && count);
+    fplt_status status = fplt__leader_keep_bytes(&leader->previous.model, NULL, 8 * count, error);
+    if (status)
+        return status;
+    fplt__put_reals(leader->previous.model->bytes, model, count);
+    leader->previous.plan = *plan;
+    return FPLT_OK;
+}
+
+void fplt__leader_dismiss(fplt__leader *leader)
+{
+    fplt__leader_clear_actions(leader);
+    for (uint32_t i = 0; i < leader->settings.members; i++) {
+        fplt__member_session *session = &leader->roster.session[i];
+        if (session->ticket)
+            fplt__leader_fault(leader, session->ticket, i, 409, "plan", 0,
+                               "the run has ended, and another is proposed");
+        session->ticket = 0;
+    }
+}
+
 void fplt__leader_reload(fplt__leader *leader, const fplt__leader_settings *settings)
 {
     leader->settings.deadline = settings->deadline;
     leader->settings.silence = settings->silence;
+    leader->settings.absence = settings->absence;
     leader->settings.hold = settings->hold;
     if (leader->open.is_open)
-        leader->open.deadline = leader->open.since + fplt__leader_patience(leader);
+        leader->open.deadline = leader->open.stage_since + fplt__leader_round_timeout(leader);
 }
 
 /* --- events --- */
@@ -352,17 +404,17 @@ void fplt__leader_reload(fplt__leader *leader, const fplt__leader_settings *sett
 static void gone(fplt__leader *leader, uint64_t ticket)
 {
     for (uint32_t i = 0; i < leader->settings.members; i++)
-        if (leader->member_session[i].ticket == ticket)
-            leader->member_session[i].ticket = 0;
+        if (leader->roster.session[i].ticket == ticket)
+            leader->roster.session[i].ticket = 0;
 }
 
 static void revoke(fplt__leader *leader, uint32_t i)
 {
-    if (i >= leader->settings.members || leader->row[i].standing == FPLT__REVOKED)
+    if (i >= leader->settings.members || leader->roster.row[i].standing == FPLT__REVOKED)
         return;
-    leader->row[i].standing = FPLT__REVOKED;
-    leader->member_session[i].ticket = 0;
-    fplt__bit_set(leader->changed, i, 1);
+    leader->roster.row[i].standing = FPLT__REVOKED;
+    leader->roster.session[i].ticket = 0;
+    fplt__bit_set(leader->roster.changed, i, 1);
     fplt__leader_log(leader, i, "revoked", "its certificate is revoked");
     /* a repair is looked at after every event; a halted run waits for the operator */
     if (leader->record.state == FPLT__ROUND && fplt__leader_needs_all(leader))
@@ -375,13 +427,14 @@ static void revoke(fplt__leader *leader, uint32_t i)
 static void judge_reports(fplt__leader *leader)
 {
     for (uint32_t i = 0; i < leader->settings.members; i++) {
-        int ready = !leader->committing || FPLT__PLANTED(FPLT__EARLY_VERDICT);
-        fplt__member_session *member_session = &leader->member_session[i];
+        int ready = !leader->commit.pending || FPLT__PLANTED(FPLT__EARLY_VERDICT);
+        fplt__member_session *member_session = &leader->roster.session[i];
         if (!member_session->ticket || !ready ||
-            (member_session->finding != FPLT__UNHEARD && member_session->judged == leader->commits))
+            (member_session->finding != FPLT__UNHEARD &&
+             member_session->judged == leader->commit.count))
             continue;
-        FPLT__ASSERT(member_session->judged <= leader->commits);
-        member_session->judged = leader->commits;
+        FPLT__ASSERT(member_session->judged <= leader->commit.count);
+        member_session->judged = leader->commit.count;
         if (fplt__same(&member_session->report.plan, &leader->record.hash)) {
             fplt__report_act(leader, i);
         } else { /* held since before there was a plan */
@@ -395,31 +448,34 @@ static void judge_reports(fplt__leader *leader)
 /* Whatever can happen now without another event. */
 static void advance(fplt__leader *leader)
 {
-    if (leader->committing && leader->now >= leader->retry)
+    if (leader->commit.pending && leader->now >= leader->commit.retry)
         ask_commit(leader);
     judge_reports(leader);
-    if (!leader->committing && leader->record.state == FPLT__ROUND) {
-        if (leader->due && !leader->ask.kind)
+    if (!leader->commit.pending && leader->record.state == FPLT__ROUND) {
+        if (leader->evaluation.due && !leader->ask.kind)
             fplt__ask_begin(leader);
+        fplt__secure_look(leader);
         fplt__ask_look(leader);
-        if (!leader->due && !leader->open.is_open && !leader->committing &&
+        if (!leader->evaluation.due && !leader->open.is_open && !leader->commit.pending &&
             leader->record.state == FPLT__ROUND)
             fplt__round_open(leader);
         if (!leader->paused)
             fplt__round_look(leader);
     }
+    if (leader->record.state == FPLT__REPAIR && !leader->commit.pending)
+        fplt__secure_look(leader);
     fplt__repair_look(leader);
     fplt__leader_answer_polls(leader);
     leader->wake = wake_of(leader);
-    FPLT__ASSERT(!(leader->committing && leader->retry <= leader->now));
-    FPLT__ASSERT(leader->retry == UINT64_MAX || leader->committing);
+    FPLT__ASSERT(!(leader->commit.pending && leader->commit.retry <= leader->now));
+    FPLT__ASSERT(leader->commit.retry == UINT64_MAX || leader->commit.pending);
     fplt__leader_check(leader);
 }
 
 fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *event,
                                 fplt_error *error)
 {
-    FPLT__ASSERT(leader->document);
+    FPLT__ASSERT(leader->sent.document);
     fplt__leader_clear_actions(leader);
     leader->now = event->now > leader->now ? event->now : leader->now;
     leader->failed = 0;
@@ -433,8 +489,8 @@ fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *
         fplt__leader_check_forming(leader);
         break;
     case FPLT__LEADER_FAILED:
-        FPLT__ASSERT(leader->committing);
-        leader->retry = leader->now + RETRY;
+        FPLT__ASSERT(leader->commit.pending);
+        leader->commit.retry = leader->now + RETRY;
         fplt__leader_log(leader, UINT32_MAX, "disk", "the state cannot be stored; again in 5 s");
         break;
     case FPLT__LEADER_ASK:
@@ -454,11 +510,11 @@ fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *
     case FPLT__LEADER_PAUSE: leader->paused = 1; break;
     case FPLT__LEADER_RESUME:
         leader->paused = 0;
-        leader->open.since = leader->now;
-        leader->open.deadline = leader->now + fplt__leader_patience(leader);
+        leader->open.since = leader->open.stage_since = leader->now;
+        leader->open.deadline = leader->now + fplt__leader_round_timeout(leader);
         break;
     case FPLT__LEADER_END:
-        if (leader->hub)
+        if (leader->plan.hub)
             fplt__leader_finish(leader, FPLT__ENDED, "ended", "ended by a person");
         break;
     case FPLT__LEADER_CHECK: leader->check.wanted = 1; break;
@@ -471,8 +527,9 @@ fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *
 
 const fplt__leader_action *fplt__leader_action_take(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->taken <= leader->actions);
-    return leader->taken < leader->actions ? &leader->action[leader->taken++] : NULL;
+    FPLT__ASSERT(leader->queue.taken <= leader->queue.count);
+    return leader->queue.taken < leader->queue.count ? &leader->queue.action[leader->queue.taken++]
+                                                     : NULL;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -482,16 +539,23 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static uint64_t wake_of(const fplt__leader *leader)
 {
-    uint64_t wake = leader->committing ? leader->retry : UINT64_MAX;
+    uint64_t wake = leader->commit.pending ? leader->commit.retry : UINT64_MAX;
     uint64_t hold = fplt__leader_hold(leader);
     if (leader->open.is_open && !leader->paused)
         wake = earlier(wake, leader->open.deadline > leader->now ? leader->open.deadline
                                                                  : leader->now + 1000);
+    if (!leader->paused)
+        wake = earlier(wake, fplt__stages_wake(leader));
     if (leader->ask.kind)
         wake = earlier(wake, leader->ask.deadline);
-    for (uint32_t i = 0; i < leader->settings.members; i++)
-        if (leader->member_session[i].ticket)
-            wake = earlier(wake, leader->member_session[i].since + hold);
+    for (uint32_t i = 0; i < leader->settings.members; i++) {
+        if (leader->roster.session[i].ticket)
+            wake = earlier(wake, leader->roster.session[i].since + hold);
+        if (leader->record.state == FPLT__REPAIR && !leader->commit.pending &&
+            !leader->roster.session[i].enrolled && fplt__is_standing(leader, i) &&
+            !FPLT__PLANTED(FPLT__WAITS_FOR_SILENT))
+            wake = earlier(wake, fplt__repair_deadline(leader, i));
+    }
     return wake;
 }
 
@@ -504,14 +568,16 @@ uint64_t fplt__leader_wake(const fplt__leader *leader)
 
 static int is_waited_for(const fplt__leader *leader, uint32_t i)
 {
-    const fplt__member_session *member_session = &leader->member_session[i];
+    const fplt__member_session *member_session = &leader->roster.session[i];
     switch (leader->record.state) {
     case FPLT__FORMING:
     case FPLT__PLANNED:
         return !member_session->consented || (leader->ask.kind && !member_session->answered);
     case FPLT__REPAIR: return !member_session->enrolled && fplt__is_standing(leader, i);
     case FPLT__ROUND:
-        return leader->ask.kind ? !member_session->answered : fplt__round_waits_for(leader, i);
+        return leader->ask.kind
+                   ? !member_session->answered
+                   : fplt__round_waits_for(leader, i) || fplt__stage_waits_for(leader, i);
     default: return 0;
     }
 }
@@ -520,7 +586,7 @@ fplt__leader_view fplt__leader_get_view(const fplt__leader *leader)
 {
     return (fplt__leader_view){.state = leader->record.state,
                                .paused = leader->paused,
-                               .committing = leader->committing,
+                               .committing = leader->commit.pending,
                                .evaluating = leader->ask.kind != 0,
                                .incarnation = leader->record.incarnation,
                                .members = leader->settings.members,
@@ -529,43 +595,56 @@ fplt__leader_view fplt__leader_get_view(const fplt__leader *leader)
                                .quorum = leader->open.is_open ? fplt__round_quorum(leader) : 0,
                                .opened_now = leader->open.is_open,
                                .round = leader->record.round,
-                               .rounds = leader->stopping.rounds,
+                               .rounds = leader->plan.stopping.rounds,
                                .opened = leader->open.since,
                                .deadline = leader->open.deadline,
-                               .has_measure = leader->has_measured,
-                               .measure = leader->measured,
+                               .has_measure = leader->evaluation.has_measured,
+                               .measure = leader->evaluation.measured,
                                .outcome = leader->record.outcome,
                                .sentence = leader->record.sentence,
+                               .withheld = leader->evaluation.withheld,
+                               .withheld_by = leader->evaluation.withheld_by,
                                .checks = leader->check.wanted,
                                .has_check = leader->check.done,
                                .check_equal = leader->check.equal,
-                               .check_round = leader->check.round};
+                               .check_round = leader->check.round,
+                               .secure = fplt__secure_is_on(leader),
+                               .stage = fplt__stage_name(leader->secure.stage),
+                               .left = fplt__stages_are_on(leader) && leader->open.is_open
+                                           ? fplt__secagg_total_left_count(leader->secure.total)
+                                           : leader->open.cohort_size,
+                               .lists = leader->secure.lists,
+                               .whole_rounds = leader->secure.whole,
+                               .short_rounds = leader->secure.shorter,
+                               .void_rounds = leader->secure.voided};
 }
 
 fplt__member_view fplt__leader_member(const fplt__leader *leader, uint32_t member_index)
 {
     FPLT__ASSERT(member_index < leader->settings.members);
-    const fplt__member_session *member_session = &leader->member_session[member_index];
-    return (fplt__member_view){.standing = leader->row[member_index].standing,
+    const fplt__member_session *member_session = &leader->roster.session[member_index];
+    return (fplt__member_view){.standing = leader->roster.row[member_index].standing,
                                .joined = member_session->session != 0,
                                .consented = member_session->consented,
                                .hessian = member_session->hessian,
-                               .in_cohort = fplt__bit(leader->cohort, member_index),
+                               .identity =
+                                   member_session->has_identity ? member_session->identity : NULL,
+                               .in_cohort = fplt__bit(leader->roster.cohort, member_index),
                                .received = member_session->answers > leader->open.exchange,
                                .absent = member_session->absent,
                                .waited_for = is_waited_for(leader, member_index),
                                .heard = member_session->heard,
                                .last_heard = member_session->last_heard,
-                               .version = leader->row[member_index].version,
-                               .row = &leader->row[member_index]};
+                               .version = leader->roster.row[member_index].version,
+                               .row = &leader->roster.row[member_index]};
 }
 
 fplt_hub *fplt__leader_hub(fplt__leader *leader)
 {
-    return leader->hub;
+    return leader->plan.hub;
 }
 
 const fplt__agreement *fplt__leader_agreement(const fplt__leader *leader)
 {
-    return leader->agreement;
+    return leader->plan.agreement;
 }

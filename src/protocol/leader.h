@@ -103,7 +103,10 @@ typedef struct fplt__leader_record {
     uint32_t incarnation;
     uint64_t round;        /* the open one: rounds closed so far, counting empty ones */
     const uint8_t *cohort; /* bitmap; of the open round */
-    int has_start;         /* the criterion before round 0, where it was measured */
+    const uint8_t *
+        keys; /* of the open round: the list of secure aggregation, 96 bytes a member; NULL: plain */
+    size_t keys_size; /* its bytes */
+    int has_start;    /* the criterion before round 0, where it was measured */
     fplt_measure start;
     char outcome[FPLT__WORD]; /* of DONE and ENDED: an fplt_outcome_name, or ended, too-few, ... */
     char sentence[FPLT__SENTENCE];
@@ -116,7 +119,7 @@ typedef struct fplt__leader_record {
     size_t closings;
     const fplt__trace_row *trace; /* a row to add, or NULL */
     /* which columns differ from the last commit (saving only) */
-    int document_changed, hub_changed;
+    int document_changed, hub_changed, keys_changed;
     /* A criterion learnt since the last commit: belongs to the trace row of `measured_round`. */
     int has_measure;
     uint64_t measured_round; /* rounds done when it was taken; the row is measured_round - 1 */
@@ -132,9 +135,12 @@ typedef struct fplt__leader_settings {
     uint64_t deadline; /* ms; 0: auto */
     uint64_t hold;     /* ms that a poll is held; 0: 25 s */
     uint64_t silence;  /* ms unheard after which a member delays no round with a quorum; 0: 60 s */
+    uint64_t absence;  /* ms unheard after which a repair no longer waits for a member; 0: 1 h */
     int repair; /* --repair: a halted run begins a new incarnation; not for a run without rounds */
-    int inform; /* asks for what standard errors are made from (kind 9) at the end; privacy off */
-    int check;  /* compares the agents' vectors with the sum (kind 10) at the end */
+    /* asks at the end for what standard errors are made from (kind 9) where the model has at most so many coefficients;
+     * privacy off */
+    size_t inform_to;
+    int check; /* compares the agents' vectors with the sum (kind 10) at the end */
 } fplt__leader_settings;
 
 /* What a plan becomes in this process: made by the shell, taken over by the machine. */
@@ -154,6 +160,14 @@ void fplt__leader_destroy(fplt__leader *leader);
  * PLANNED on `plan` must be given (NULL where a run was refused before there was one); its hub is set to the stored state. Actions may follow. */
 fplt_status fplt__leader_open(fplt__leader *leader, uint64_t now, const fplt__leader_record *record,
                               fplt__leader_plan *plan, fplt_error *error);
+
+/* This run begins where another ended, whose plan and last model these are (copied): a member that has not heard of that
+ * end is told when it asks. After fplt__leader_open(). */
+fplt_status fplt__leader_follow(fplt__leader *leader, const fplt__digest *plan, const double *model,
+                                size_t count, fplt_error *error);
+/* Another run takes the place of this one: every held poll is answered with a fault that sends its member to it. Take
+ * the actions, then destroy. */
+void fplt__leader_dismiss(fplt__leader *leader);
 
 /* Deadline and silence may change while it runs (SIGHUP). */
 void fplt__leader_reload(fplt__leader *leader, const fplt__leader_settings *settings);
@@ -303,9 +317,10 @@ typedef struct fplt__member_view {
     fplt__standing standing;
     int joined, consented, in_cohort, received, absent; /* absent: trouble in this round */
     fplt__hessian_word hessian;
-    int waited_for;      /* by the round, the question, the repair or the agreement at hand */
-    int heard;           /* ever, by this process */
-    uint64_t last_heard; /* ms of the same clock */
+    const uint8_t *identity; /* that came with its consent, 32 bytes; NULL: none */
+    int waited_for;          /* by the round, the question, the repair or the agreement at hand */
+    int heard;               /* ever, by this process */
+    uint64_t last_heard;     /* ms of the same clock */
     uint64_t version;
     const fplt__member_row *row;
 } fplt__member_view;
@@ -319,8 +334,17 @@ typedef struct fplt__leader_view {
     int has_measure;
     fplt_measure measure;
     const char *outcome, *sentence;
+    const char
+        *withheld; /* why there are no sums for standard errors; empty: no member withheld them */
+    uint32_t withheld_by;               /* the member */
     int checks, has_check, check_equal; /* one is due; the last one was made, and held */
     uint64_t check_round;
+    /* secure aggregation: whether it is on, the stage at hand, members left in the session, lists and void rounds since
+     * the process began */
+    int secure;
+    const char *stage;
+    uint32_t left;
+    uint64_t lists, whole_rounds, short_rounds, void_rounds;
 } fplt__leader_view;
 
 fplt__leader_view fplt__leader_get_view(const fplt__leader *leader);

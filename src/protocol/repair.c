@@ -1,16 +1,20 @@
 /* What reports mean, and incarnations: the running sums made anew where a chain is broken. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/sum.h"
+#include "engine/hub_node.h"
 #include "protocol/leading.h"
 
 enum { MAX_REPAIRS = 3 }; /* caused by one member: then the operator decides */
+enum { ABSENCE = 3600000 };
 
 static int is_ahead(const fplt__leader *leader, uint32_t i, const fplt__proof *proof)
 {
-    const fplt__member_row *row = &leader->row[i];
+    const fplt__member_row *row = &leader->roster.row[i];
     if (proof->incarnation != leader->record.incarnation)
         return proof->incarnation > leader->record.incarnation;
     if (proof->round > leader->record.round || proof->version > row->version)
@@ -25,11 +29,11 @@ static int is_staged(const fplt__report *report, const fplt__member_row *row)
 }
 
 /* `proven`: the proof that it brings is one of this coordinator's. */
-static enum fplt__finding judge(const fplt__leader *leader, uint32_t i, const fplt__report *report,
-                                int proven)
+static enum fplt__finding judge_report(const fplt__leader *leader, uint32_t i,
+                                       const fplt__report *report, int proven)
 {
-    FPLT__ASSERT(i < leader->settings.members && leader->agreement);
-    const fplt__member_row *row = &leader->row[i];
+    FPLT__ASSERT(i < leader->settings.members && leader->plan.agreement);
+    const fplt__member_row *row = &leader->roster.row[i];
     if (proven && !FPLT__PLANTED(FPLT__NO_PROOF) && is_ahead(leader, i, &report->proof))
         return FPLT__AHEAD;
     if (report->incarnation == leader->record.incarnation && report->version == row->version &&
@@ -41,7 +45,7 @@ static enum fplt__finding judge(const fplt__leader *leader, uint32_t i, const fp
     if (report->incarnation == leader->record.incarnation && row->version &&
         report->version + 1 == row->version && fplt__same(&report->chain, &row->before) &&
         is_staged(report, row) &&
-        (!leader->shape.finish_down || fplt__closing_of(leader, row->last_round)))
+        (!leader->plan.shape.finish_down || fplt__closing_of(leader, row->last_round)))
         return FPLT__ACCEPTED;
     if (report->has_enrolled && report->enrolled.incarnation == leader->record.incarnation) {
         fplt__digest chain = fplt__chain_begin(&leader->record.hash, leader->record.incarnation, i,
@@ -56,19 +60,21 @@ static enum fplt__finding judge(const fplt__leader *leader, uint32_t i, const fp
  * else. */
 static int stands_alone(const fplt__leader *leader)
 {
-    return leader->shape.mirrored == 0 && !leader->shape.finish_down;
+    return leader->plan.shape.mirrored == 0 && !leader->plan.shape.finish_down;
 }
 
 void fplt__leader_end_without(fplt__leader *leader, uint32_t i, const char *why)
 {
     FPLT__ASSERT(!fplt__is_standing(leader, i));
-    const fplt__proposal *proposal = &leader->agreement->proposal;
+    const fplt__proposal *proposal = &leader->plan.agreement->proposal;
+    const char *name = proposal->roster ? proposal->roster[i] : "a member";
     char sentence[FPLT__SENTENCE];
-    snprintf(sentence, sizeof sentence,
-             "%s was %s, and %s. The last model is kept: take the member off the roster, raise run "
-             "and set continue: yes to go on from it",
-             proposal->roster ? proposal->roster[i] : "a member",
-             leader->row[i].standing == FPLT__REVOKED ? "revoked" : "left out of the run", why);
+    snprintf(
+        sentence, sizeof sentence,
+        "%s was %s, and %s. The last model is kept; `fedplt federation exclude %s` goes on from "
+        "it without the member",
+        name, leader->roster.row[i].standing == FPLT__REVOKED ? "revoked" : "left out of the run",
+        why, name);
     fplt__leader_finish(leader, FPLT__ENDED, "too-few", sentence);
 }
 
@@ -86,27 +92,41 @@ static void halt(fplt__leader *leader, uint32_t i, const char *sentence)
 
 void fplt__repair_begin(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->hub && leader->record.state >= FPLT__ROUND);
+    FPLT__ASSERT(leader->plan.hub && leader->record.state >= FPLT__ROUND);
     FPLT__ASSERT(leader->record.state < FPLT__DONE);
     fplt__round_forget(leader);
-    if (leader->enrol_sum)
-        fplt_sum_clear(leader->enrol_sum);
+    if (leader->repair.sum)
+        fplt__sum_clear(leader->repair.sum);
     for (uint32_t i = 0; i < leader->settings.members; i++)
-        leader->member_session[i].enrolled = 0;
+        leader->roster.session[i].enrolled = 0;
     leader->record.state = FPLT__REPAIR;
+    leader->repair.since = leader->now;
     leader->open.is_open = 0;
     leader->ask.kind = 0;
+    leader->secure.is_begun = 0;
 }
+
+void fplt__repair_again(fplt__leader *leader)
+{
+    if (leader->repair.sum)
+        fplt__sum_clear(leader->repair.sum);
+    for (uint32_t i = 0; i < leader->settings.members; i++)
+        leader->roster.session[i].enrolled = 0;
+}
+
+static const char third_repair[] =
+    "a member needs repair for the third time: start with --repair, or go on without it "
+    "with `fedplt federation exclude NAME`";
 
 static void lost(fplt__leader *leader, uint32_t i)
 {
     FPLT__ASSERT(leader->record.state == FPLT__ROUND || leader->record.state == FPLT__REPAIR);
-    FPLT__ASSERT(!leader->committing || FPLT__PLANTED(FPLT__EARLY_VERDICT));
-    fplt__member_row *row = &leader->row[i];
-    if (leader->record.state == FPLT__REPAIR || leader->member_session[i].enrols)
+    FPLT__ASSERT(!leader->commit.pending || FPLT__PLANTED(FPLT__EARLY_VERDICT));
+    fplt__member_row *row = &leader->roster.row[i];
+    if (leader->record.state == FPLT__REPAIR || leader->roster.session[i].enrols)
         return;
     row->repairs++;
-    fplt__bit_set(leader->changed, i, 1);
+    fplt__bit_set(leader->roster.changed, i, 1);
     fplt__leader_log(leader, i, "lost", "its state is lost or old (%u of %d)", row->repairs,
                      MAX_REPAIRS);
     if (row->repairs >= MAX_REPAIRS && stands_alone(leader) && !fplt__leader_needs_all(leader)) {
@@ -116,13 +136,11 @@ static void lost(fplt__leader *leader, uint32_t i)
         return;
     }
     if (row->repairs >= MAX_REPAIRS && !leader->settings.repair) {
-        halt(leader, i,
-             "a member needs repair for the third time: start with --repair, or revoke the member "
-             "first");
+        halt(leader, i, third_repair);
         return;
     }
     if (stands_alone(leader)) {
-        leader->member_session[i].enrols = 1;
+        leader->roster.session[i].enrols = 1;
         return;
     }
     fplt__repair_begin(leader);
@@ -135,7 +153,7 @@ static void lost(fplt__leader *leader, uint32_t i)
  * that began by itself was begun by an old copy. */
 static void ahead(fplt__leader *leader, uint32_t i)
 {
-    const fplt__proof *proof = &leader->member_session[i].report.proof;
+    const fplt__proof *proof = &leader->roster.session[i].report.proof;
     if (leader->record.state == FPLT__REPAIR && leader->settings.repair) {
         if (proof->incarnation > leader->record.incarnation ||
             proof->round > leader->record.round) {
@@ -153,12 +171,48 @@ static void ahead(fplt__leader *leader, uint32_t i)
          "this database is an old copy: put the right file back, or start with --repair");
 }
 
+/* A member that has sent its vectors under a session and was told a verdict since has others now, and does not send two
+ * plaintexts under one mask: its vectors are asked for anew under the number of another round, hence in another session. */
+static void ask_in_other_session(fplt__leader *leader, uint32_t i)
+{
+    FPLT__ASSERT(leader->record.state == FPLT__REPAIR && !leader->roster.session[i].enrolled);
+    fplt__member_row *row = &leader->roster.row[i];
+    row->repairs++;
+    fplt__bit_set(leader->roster.changed, i, 1);
+    fplt__leader_log(leader, i, "trouble", "%s", leader->roster.session[i].report.trouble.sentence);
+    if (row->repairs >= MAX_REPAIRS && !leader->settings.repair) {
+        halt(leader, i, third_repair);
+        return;
+    }
+    leader->record.round++;
+    fplt__repair_begin(leader);
+    fplt__leader_commit(leader);
+}
+
+/* Whether the trouble leaves the sum over all masked messages without one of them. */
+static int breaks_session(const fplt__leader *leader, const fplt__report *report)
+{
+    return fplt__secure_is_on(leader) && !fplt__stages_are_on(leader) &&
+           (strcmp(report->trouble.word, FPLT__NO_SESSION_WORD) == 0 ||
+            strcmp(report->trouble.word, FPLT__HAS_ANSWERED) == 0);
+}
+
+/* Whether the report refuses the session of the repair at hand. */
+static int refuses_session(const fplt__leader *leader, uint32_t i)
+{
+    const fplt__report *report = &leader->roster.session[i].report;
+    return leader->record.state == FPLT__REPAIR && fplt__secure_masks_enrolment(leader) &&
+           !leader->commit.pending && !leader->roster.session[i].enrolled && report->has_trouble &&
+           report->trouble.round == leader->record.round &&
+           strcmp(report->trouble.word, FPLT__NO_ANSWER) == 0;
+}
+
 /* A report was judged: what follows for the run, not for the member. */
 void fplt__report_act(fplt__leader *leader, uint32_t i)
 {
-    FPLT__ASSERT(leader->member_session[i].ticket);
-    FPLT__ASSERT(fplt__same(&leader->member_session[i].report.plan, &leader->record.hash));
-    fplt__member_session *member_session = &leader->member_session[i];
+    FPLT__ASSERT(leader->roster.session[i].ticket);
+    FPLT__ASSERT(fplt__same(&leader->roster.session[i].report.plan, &leader->record.hash));
+    fplt__member_session *member_session = &leader->roster.session[i];
     const fplt__report *report = &member_session->report;
     if (leader->record.state != FPLT__ROUND && leader->record.state != FPLT__REPAIR)
         return;
@@ -166,7 +220,7 @@ void fplt__report_act(fplt__leader *leader, uint32_t i)
                                                         leader->settings.receipt_key);
     if (report->has_proof && !proven)
         fplt__leader_log(leader, i, "refused", "it shows a proof that was not signed here");
-    member_session->finding = judge(leader, i, report, proven);
+    member_session->finding = judge_report(leader, i, report, proven);
     if (member_session->finding == FPLT__KNOWN)
         member_session->told = 1;
     if (member_session->finding == FPLT__OPENED)
@@ -177,20 +231,30 @@ void fplt__report_act(fplt__leader *leader, uint32_t i)
         return; /* what it lacks, and what troubles it, concerns nobody */
     if (member_session->finding == FPLT__LOST)
         lost(leader, i);
+    if (refuses_session(leader, i)) {
+        ask_in_other_session(leader, i);
+        return;
+    }
     if (member_session->finding == FPLT__KNOWN && report->has_trouble &&
         strcmp(report->trouble.word, FPLT__NO_ANSWER) == 0) {
         fplt__ask_refused(leader, i, report->trouble.sentence);
         return;
     }
     if (member_session->finding == FPLT__KNOWN && report->has_trouble && leader->open.is_open &&
+        report->trouble.round == leader->record.round && breaks_session(leader, report)) {
+        fplt__leader_log(leader, i, "trouble", "%s", report->trouble.sentence);
+        fplt__round_void(leader);
+        return;
+    }
+    if (member_session->finding == FPLT__KNOWN && report->has_trouble && leader->open.is_open &&
         report->trouble.round == leader->record.round && !member_session->absent) {
         member_session->absent = 1;
-        member_session->spent |= strcmp(report->trouble.word, "spent") == 0;
+        member_session->spent |= strcmp(report->trouble.word, "spent") == 0 ||
+                                 strcmp(report->trouble.word, FPLT__DISCLOSURE) == 0;
+        member_session->diverged |= strcmp(report->trouble.word, "diverged") == 0;
+        member_session->kept_answer = strcmp(report->trouble.word, FPLT__HAS_ANSWERED) == 0;
         fplt__leader_log(leader, i, "trouble", "%s", report->trouble.sentence);
-        if (strcmp(report->trouble.word, "diverged") == 0)
-            fplt__leader_finish(leader, FPLT__ENDED, "diverged", report->trouble.sentence);
-        else
-            fplt__round_look(leader);
+        fplt__round_look(leader);
     }
 }
 
@@ -203,22 +267,22 @@ static uint32_t new_leg(const fplt__leader *leader)
 void fplt__repair_head(fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD],
                        fplt__shared **model)
 {
-    FPLT__ASSERT(leader->hub && i < leader->settings.members);
+    FPLT__ASSERT(leader->plan.hub && i < leader->settings.members);
     fplt_error error;
-    if (fplt__shared_make(8 * leader->n, model, &error))
+    if (fplt__shared_make(8 * leader->plan.n, model, &error))
         return;
-    if (fplt_hub_model(leader->hub, leader->model))
-        memset(leader->model, 0, leader->n * sizeof *leader->model);
-    fplt__put_reals((*model)->bytes, leader->model, leader->n);
+    if (fplt_hub_model(leader->plan.hub, leader->scratch.model))
+        memset(leader->scratch.model, 0, leader->plan.n * sizeof *leader->scratch.model);
+    fplt__put_reals((*model)->bytes, leader->scratch.model, leader->plan.n);
     fplt__frame frame = {.kind = FPLT__ENROL,
                          .encoding = FPLT__DOUBLES,
                          .incarnation = new_leg(leader),
                          .member_index = i,
                          .round = leader->record.round,
                          .cohort = leader->settings.members,
-                         .version = leader->row[i].version,
-                         .count = leader->n,
-                         .payload = 8 * leader->n,
+                         .version = leader->roster.row[i].version,
+                         .count = leader->plan.n,
+                         .payload = 8 * leader->plan.n,
                          .plan = leader->record.hash,
                          .digest = fplt__body_hash((*model)->bytes, (*model)->size)};
     fplt__frame_write(&frame, head);
@@ -226,40 +290,41 @@ void fplt__repair_head(fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAM
 
 static void begin_chain(fplt__leader *leader, uint32_t i, uint64_t version)
 {
-    FPLT__ASSERT(version == 0 || version == leader->row[i].version + 1);
-    fplt__member_row *row = &leader->row[i];
-    fplt__digest enrolment = fplt__work_digest(&leader->member_session[i].enrolment, 1);
+    FPLT__ASSERT(version == 0 || version == leader->roster.row[i].version + 1);
+    fplt__member_row *row = &leader->roster.row[i];
+    fplt__digest enrolment = fplt__work_digest(&leader->roster.session[i].enrolment, 1);
     memset(&row->before, 0, sizeof row->before);
     memset(&row->last_digest, 0, sizeof row->last_digest);
     row->last_round = 0;
     row->version = version;
     row->chain = fplt__chain_begin(&leader->record.hash, leader->record.incarnation, i, &enrolment);
-    leader->member_session[i].told = 1;
-    fplt__bit_set(leader->changed, i, 1);
+    leader->roster.session[i].told = 1;
+    fplt__bit_set(leader->roster.changed, i, 1);
 }
 
 /* Vectors that are mirrored are part of the sums, and only their owner has them. Where none are, members
  * that keep the next incarnation's rules are all that it takes. */
 static int can_do_without(const fplt__leader *leader)
 {
-    return !leader->shape.mirrored && !fplt__leader_needs_all(leader);
+    return !leader->plan.shape.mirrored && !fplt__leader_needs_all(leader);
 }
 
 /* All are in: the sums become those of what was sent, and the next incarnation is open. */
 static void open_leg(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->record.state == FPLT__REPAIR && !leader->committing);
+    FPLT__ASSERT(leader->record.state == FPLT__REPAIR && !leader->commit.pending);
     FPLT__ASSERT(!leader->open.is_open && !leader->ask.kind);
-    FPLT__ASSERT(!leader->shape.mirrored || leader->enrol_sum);
+    FPLT__ASSERT(!leader->plan.shape.mirrored || leader->repair.sum);
     fplt_error error;
-    size_t count = leader->shape.mirrored * leader->n;
-    int keeps = (leader->agreement->plan.algorithm->allows & FPLT_ALLOWS_ANY_START) != 0;
-    if (fplt_hub_model(leader->hub, leader->model) || fplt__leader_room(leader, count, &error))
+    size_t count = leader->plan.shape.mirrored * leader->plan.n;
+    int keeps = (leader->plan.agreement->plan.algorithm->allows & FPLT_ALLOWS_ANY_START) != 0;
+    if (fplt_hub_model(leader->plan.hub, leader->scratch.model) ||
+        fplt__leader_room(leader, count, &error))
         return;
-    fplt_hub_restart(leader->hub, keeps ? NULL : leader->model);
+    fplt__hub_restart(leader->plan.hub, keeps ? NULL : leader->scratch.model);
     if (count) {
-        fplt_sum_export(leader->enrol_sum, 0, leader->words, count);
-        fplt_hub_enrol(leader->hub, leader->words);
+        fplt__sum_export(leader->repair.sum, 0, leader->scratch.words, count);
+        fplt_hub_enrol(leader->plan.hub, leader->scratch.words);
     }
     leader->record.incarnation++;
     leader->record.round++;
@@ -275,48 +340,84 @@ static void open_leg(fplt__leader *leader)
     fplt__leader_commit(leader);
 }
 
+uint64_t fplt__repair_deadline(const fplt__leader *leader, uint32_t i)
+{
+    const fplt__member_session *session = &leader->roster.session[i];
+    uint64_t absence = leader->settings.absence ? leader->settings.absence : ABSENCE;
+    uint64_t since = session->heard && session->last_heard > leader->repair.since
+                         ? session->last_heard
+                         : leader->repair.since;
+    return since + absence;
+}
+
+/* A member that is silent for too long is left out of the run: nobody can tell whether it will ever come back. */
+static void leave_out_silent(fplt__leader *leader, uint32_t i)
+{
+    if (!fplt__is_standing(leader, i) || leader->now < fplt__repair_deadline(leader, i) ||
+        FPLT__PLANTED(FPLT__WAITS_FOR_SILENT))
+        return;
+    leader->roster.row[i].standing = FPLT__LEFT_OUT;
+    fplt__bit_set(leader->roster.changed, i, 1);
+    fplt__leader_log(
+        leader, i, "absent",
+        "it is left out of the run: not heard for %llu s while its vectors are needed",
+        (unsigned long long)((leader->settings.absence ? leader->settings.absence : ABSENCE) /
+                             1000));
+}
+
 void fplt__repair_look(fplt__leader *leader)
 {
     uint32_t missing = 0;
-    if (leader->record.state != FPLT__REPAIR || leader->committing)
+    if (leader->record.state != FPLT__REPAIR || leader->commit.pending)
         return;
     for (uint32_t i = 0; i < leader->settings.members; i++) {
-        if (leader->member_session[i].enrolled)
+        if (leader->roster.session[i].enrolled)
             continue;
+        leave_out_silent(leader, i);
         if (fplt__is_standing(leader, i) || FPLT__PLANTED(FPLT__WAITS_FOR_GONE)) {
             missing++;
         } else if (!can_do_without(leader)) {
             fplt__leader_end_without(leader, i,
-                                     leader->shape.mirrored
+                                     leader->plan.shape.mirrored
                                          ? "without its vectors the sums cannot be repaired"
                                          : "the algorithm needs all members");
             return;
         }
     }
-    if (!missing)
-        open_leg(leader);
+    if (missing)
+        return;
+    /* masked vectors are a sum once all are in */
+    if (fplt__secure_masks_enrolment(leader) &&
+        (fplt__sum_clear(leader->repair.sum), fplt__secure_give_sum(leader, leader->repair.sum))) {
+        leader->secure.is_begun = 0;
+        fplt__repair_again(leader);
+        return;
+    }
+    open_leg(leader);
 }
 
 static fplt_status add_enrolment(fplt__leader *leader, const fplt__frame *frame,
                                  const uint8_t *body)
 {
-    FPLT__ASSERT(!leader->enrol_sum ||
-                 fplt_sum_length(leader->enrol_sum) == leader->shape.mirrored * leader->n);
+    FPLT__ASSERT(!leader->repair.sum || fplt__sum_length(leader->repair.sum) ==
+                                            leader->plan.shape.mirrored * leader->plan.n);
     fplt_error error;
-    size_t count = leader->shape.mirrored * leader->n;
+    size_t count = leader->plan.shape.mirrored * leader->plan.n;
     fplt_status status = FPLT_OK;
-    if (!leader->enrol_sum)
-        status = fplt_sum_create_words(count, FPLT_SUM_EXPONENT, &leader->enrol_sum, &error);
+    if (!leader->repair.sum)
+        status = fplt__sum_create_words(count, FPLT_SUM_EXPONENT, &leader->repair.sum, &error);
+    if (!status && fplt__secure_masks_enrolment(leader))
+        return fplt__secure_take(leader, frame->member_index, frame, body, &error);
     return status ? status
-                  : fplt_sum_add_packed(leader->enrol_sum, 0, fplt__frame_payload(frame, body),
-                                        (size_t)frame->payload, count, &error);
+                  : fplt__sum_add_packed(leader->repair.sum, 0, fplt__frame_payload(frame, body),
+                                         (size_t)frame->payload, count, &error);
 }
 
 void fplt__repair_update(fplt__leader *leader, const fplt__request *request,
                          const fplt__frame *frame, const uint8_t *body)
 {
     uint32_t i = request->member_index;
-    fplt__member_session *member_session = &leader->member_session[i];
+    fplt__member_session *member_session = &leader->roster.session[i];
     uint8_t head[FPLT__FRAME_HEAD];
     fplt__shared *model = NULL;
     int all = leader->record.state == FPLT__REPAIR;
@@ -328,8 +429,9 @@ void fplt__repair_update(fplt__leader *leader, const fplt__request *request,
     fplt__repair_head(leader, i, head, &model);
     fplt__digest task = fplt__frame_task(head);
     fplt__shared_release(model);
-    if (!fplt__same(&task, &frame->task) || frame->encoding != FPLT__PACKED || frame->scalars ||
-        frame->count != leader->shape.mirrored * leader->n) {
+    if (!fplt__same(&task, &frame->task) || frame->scalars ||
+        frame->encoding != (fplt__secure_masks_enrolment(leader) ? FPLT__BYTES : FPLT__PACKED) ||
+        frame->count != leader->plan.shape.mirrored * leader->plan.n) {
         fplt__leader_fault(leader, request->ticket, i, 409, "other", 0,
                            "this answers another question");
         return;
@@ -342,7 +444,8 @@ void fplt__repair_update(fplt__leader *leader, const fplt__request *request,
         return;
     }
     if (all && add_enrolment(leader, frame, body)) {
-        fplt__leader_fault(leader, request->ticket, i, 409, "range", 0,
+        fplt__leader_fault(leader, request->ticket, i, 409,
+                           fplt__secure_masks_enrolment(leader) ? "closed" : "range", 0,
                            "the numbers cannot be read or are out of range");
         return;
     }
@@ -357,6 +460,6 @@ void fplt__repair_update(fplt__leader *leader, const fplt__request *request,
     member_session->enrols = 0;
     if (member_session->answers) /* what it sent in this round was of the state that it lost */
         fplt__round_forget(leader);
-    begin_chain(leader, i, leader->row[i].version + 1);
+    begin_chain(leader, i, leader->roster.row[i].version + 1);
     fplt__leader_commit(leader);
 }

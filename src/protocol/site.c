@@ -35,6 +35,7 @@ void fplt__site_destroy(fplt__site *site)
     for (size_t k = 0; k < sizeof owned / sizeof *owned; k++)
         fplt__free(owned[k]);
     fplt__free(site->loaded);
+    fplt__secagg_wipe(&site->settings, sizeof site->settings);
     fplt__free(site);
 }
 
@@ -113,8 +114,6 @@ static void take_time(fplt__site *site)
     site->wake = UINT64_MAX;
     if (site->waiting == FPLT__FOR_COMMIT)
         fplt__site_ask_commit(site);
-    else if (site->waiting == FPLT__FOR_TIME && site->ended)
-        fplt__site_join(site);
     else if (site->waiting == FPLT__FOR_TIME && site->joined && site->request.kind == FPLT__NEXT)
         fplt__site_poll(site);
     else if (site->waiting == FPLT__FOR_TIME)

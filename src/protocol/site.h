@@ -42,7 +42,8 @@ enum fplt__site_change {
     FPLT__SITE_MESSAGES =
         32, /* the round that is staged: incarnation, round, digest, head and all messages;
                                  none is staged: delete */
-    FPLT__SITE_ENROLLED = 64 /* enrolled, or its absence */
+    FPLT__SITE_ENROLLED = 64, /* enrolled, or its absence */
+    FPLT__SITE_SENT = 128     /* the run in which this agent sent its first update */
 };
 
 typedef struct fplt__site_message {
@@ -68,6 +69,13 @@ typedef struct fplt__site_record {
     int has_proof;
     fplt__proof proof;
     uint64_t charges; /* rounds computed in this run: the cap counts them */
+    uint64_t
+        over; /* rounds below it are answered or past: none of them is trained again; the staged one is not */
+    /* The newest run in which this agent sent an update, of which authority, and under which plan: it outlives the run. A
+     * coordinator that lost its state may begin the same number anew; this agent then refuses. */
+    uint32_t sent_run; /* 0: none */
+    uint32_t sent_members;
+    fplt__digest sent_authority, sent_plan;
     /* vectors: kept_count doubles each */
     const double *kept, *staged;
     size_t kept_count;
@@ -99,7 +107,15 @@ typedef struct fplt__site_settings {
     uint32_t least;         /* policy: least roster and least cohort of a task; 0: any */
     uint8_t ledger_key[32]; /* under which `charged` is signed */
     unsigned allows;        /* policy: bit k where questions of kind k are answered, privacy off */
-    /* Held-out rows at x: value, hits, records and 1 where hits mean something. NULL: cannot. */
+    int allows_exclusion;   /* policy: a sum without noise may lose a member from run to run */
+    uint8_t root[32];       /* random, of this process: keys of secure aggregation; never stored */
+    uint8_t identity[64];   /* Ed25519 secret key that signs them */
+    int has_identity;
+    /* Without privacy, before an answer about the point x leaves (kind: TRAIN in its first exchange, or a question):
+     * FPLT_FAILED ends the run for this site, and the coordinator hears one word. NULL: everything is answered. */
+    fplt_status (*guard)(void *context, unsigned kind, const double *x, fplt_error *error);
+    /* Held-out rows at x: value, hits, records and 1 where hits mean something; below 0: hits are withheld. NULL:
+     * cannot. */
     fplt_status (*score)(void *context, const double *x, double out[4]);
     void *context;
 } fplt__site_settings;
@@ -109,6 +125,7 @@ typedef struct fplt__site_plan {
     fplt__agreement *agreement; /* taken over */
     fplt_node *node;            /* taken over; begun at the plan's start */
     unsigned withholds;         /* bit k: questions of kind k are not answered in this run */
+    char reason[240];           /* of that, for the coordinator; empty: the policy */
 } fplt__site_plan;
 
 fplt_status fplt__site_create(const fplt__site_settings *settings, fplt__site **site,
@@ -163,7 +180,7 @@ fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, f
 typedef enum fplt__site_action_kind {
     FPLT__SITE_SEND,   /* `request` (its ticket is 0; member_index is not known before the join) */
     FPLT__SITE_COMMIT, /* `record`, in one transaction of state.db */
-    FPLT__SITE_CHARGE, /* commit the charge of (incarnation, round) in ledger.db; `rate` is what the plan says */
+    FPLT__SITE_CHARGE, /* commit the charge of (incarnation, round) in ledger.db */
     FPLT__SITE_ADOPT, /* the coordinator returns a larger, validly signed receipt: raise the ledger to
                           `charged`; no answer */
     FPLT__SITE_ASK, /* does policy, --plan or a person agree to `document`? (planned: to the plan) */
@@ -180,7 +197,6 @@ typedef struct fplt__site_action {
     fplt__site_action_kind kind;
     fplt__request request;
     const fplt__site_record *record;
-    double rate;
     fplt__receipt charged;
     uint32_t incarnation;
     uint64_t round;

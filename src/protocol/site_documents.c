@@ -1,9 +1,11 @@
 /* Joining, proposal and plan, and the node that a plan becomes. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/memory.h"
 #include "engine/node.h"
+#include "protocol/planted.h"
 #include "protocol/site_machine.h"
 
 fplt__site_action *fplt__site_ask_shell(fplt__site *site, fplt__site_action_kind kind,
@@ -41,31 +43,104 @@ static void proceed(fplt__site *site)
 
 void fplt__site_forget_run(fplt__site *site)
 {
-    uint32_t member_index = site->record.member_index;
-    uint64_t records = site->record.records;
+    const fplt__site_record before = site->record;
     if (site->agreement)
         fplt__agreement_clear(site->agreement);
     fplt__free(site->agreement);
     fplt_node_destroy(site->node);
+    fplt__site_close_secure(site);
     site->agreement = NULL;
     site->node = NULL;
     fplt__free(site->start);
     site->start = NULL;
     site->start_size = 0;
-    site->ended = site->has_trouble = 0;
+    site->ended = site->asked_end = site->has_trouble = 0;
     for (int e = 0; e < 2; e++)
         fplt__site_set_frame(&site->message[e], NULL, 0);
     fplt__site_set_frame(&site->enrolment, NULL, 0);
     memset(&site->record, 0, sizeof site->record);
-    site->record.member_index = member_index;
-    site->record.records = records;
+    site->record.member_index = before.member_index;
+    site->record.records = before.records;
+    site->record.sent_run = before.sent_run;
+    site->record.sent_members = before.sent_members;
+    site->record.sent_authority = before.sent_authority;
+    site->record.sent_plan = before.sent_plan;
+}
+
+/* Whether this agent has sent an update in a run of that number, or a later one, under another plan. Runs are numbered
+ * upwards: a coordinator that begins such a run anew has lost its state, and updates for both plans would say more than
+ * either. */
+static int is_run_again(const fplt__site *site, const void *bytes, size_t size, int planned,
+                        uint32_t *run)
+{
+    fplt__proposal proposal;
+    fplt__agreement agreement;
+    fplt_error error;
+    fplt__digest authority;
+    if (!site->record.sent_run)
+        return 0;
+    if (planned ? fplt__agreement_read(bytes, size, &agreement, &error)
+                : fplt__proposal_read(bytes, size, &proposal, &error))
+        return 0; /* the shell says what is wrong with it */
+    *run = planned ? agreement.proposal.run : proposal.run;
+    authority = planned ? agreement.proposal.authority : proposal.authority;
+    if (planned)
+        fplt__agreement_clear(&agreement);
+    else
+        fplt__proposal_clear(&proposal);
+    return *run <= site->record.sent_run && fplt__same(&authority, &site->record.sent_authority) &&
+           !(planned && fplt__same(&site->record.hash, &site->record.sent_plan));
+}
+
+/* Whether the plan begins at a model and has fewer members than the run in which this agent sent updates last, with secure
+ * aggregation and without noise: the sums with and without the member, at nearly the same model, reveal its update. */
+static int reveals_member(const fplt__site *site, const void *bytes, size_t size)
+{
+    fplt__agreement agreement;
+    fplt_error error;
+    if (site->settings.allows_exclusion || !site->record.sent_members ||
+        fplt__agreement_read(bytes, size, &agreement, &error))
+        return 0;
+    int reveals = agreement.proposal.secure && !agreement.private &&
+                  !fplt__is_zero(&agreement.start) &&
+                  agreement.proposal.members < site->record.sent_members;
+    fplt__agreement_clear(&agreement);
+    return reveals;
+}
+
+static void refuse_exclusion(fplt__site *site)
+{
+    static const char sentence[] =
+        "policy.exclusion: the plan goes on without a member, with secure aggregation and without "
+        "noise: the sums with and without the member would reveal its updates; begin at zero, add "
+        "privacy, or write `exclusion: allow` at all sites";
+    fplt__site_log(site, "refused", "%s", sentence);
+    site->refused = 1;
+    fplt__site_consent(site, 0, sentence);
+}
+
+static void refuse_run(fplt__site *site, uint32_t run)
+{
+    char sentence[FPLT__SENTENCE];
+    snprintf(sentence, sizeof sentence,
+             "this agent has already sent updates in run %u under another plan, and run %u is "
+             "proposed: the coordinator has lost its state; put federation.db back, or raise `run` "
+             "above %u",
+             site->record.sent_run, run, site->record.sent_run);
+    fplt__site_log(site, "refused", "%s", sentence);
+    site->refused = 1;
+    fplt__site_consent(site, 0, sentence);
 }
 
 void fplt__site_take_document(fplt__site *site, const void *bytes, size_t size, int planned)
 {
     fplt_error error;
-    fplt__digest none = {{0}};
+    fplt__digest none = {{0}}, hash = fplt__document_hash(bytes, size);
     uint8_t *copy;
+    if (!fplt__same(&hash, &site->document_hint)) { /* changed since: a proposal, or a plan? */
+        fplt__site_join(site);
+        return;
+    }
     if (fplt__alloc_into(&copy, size + 1, 1, "a plan", &error)) {
         site->failed = 1;
         return;
@@ -75,9 +150,18 @@ void fplt__site_take_document(fplt__site *site, const void *bytes, size_t size, 
     fplt__free(site->document);
     site->document = copy;
     site->record.document_size = size;
-    site->record.hash = fplt__document_hash(bytes, size);
+    site->record.hash = hash;
     site->record.planned = planned;
     site->record.chain = fplt__chain_begin(&site->record.hash, 0, site->record.member_index, &none);
+    uint32_t run;
+    if (!FPLT__PLANTED(FPLT__TWO_PLANS) && is_run_again(site, bytes, size, planned, &run)) {
+        refuse_run(site, run);
+        return;
+    }
+    if (planned && !FPLT__PLANTED(FPLT__REVEALS) && reveals_member(site, bytes, size)) {
+        refuse_exclusion(site);
+        return;
+    }
     proceed(site);
 }
 
@@ -132,7 +216,13 @@ void fplt__site_take_joined(fplt__site *site, const void *body, size_t size)
         return;
     }
     site->planned_hint = joined.planned;
+    site->document_hint = joined.document;
     site->record.changed = 0;
+    if (site->record.planned && !site->ended && !site->asked_end) {
+        site->asked_end = 1; /* its last model may be where the next run begins */
+        fplt__site_poll(site);
+        return;
+    }
     fplt__site_request(site, FPLT__DOCUMENT, NULL);
 }
 
@@ -177,6 +267,7 @@ void fplt__site_take_node(fplt__site *site, fplt__site_plan *plan)
     site->agreement = plan->agreement;
     site->node = plan->node;
     site->withholds = plan->withholds;
+    snprintf(site->reason, sizeof site->reason, "%s", plan->reason);
     site->n = plan->agreement->plan.dimension;
     site->shape = fplt_algorithm_shape(plan->agreement->plan.algorithm,
                                        plan->agreement->plan.parameter, site->n);
@@ -186,6 +277,7 @@ void fplt__site_take_node(fplt__site *site, fplt__site_plan *plan)
         site->failed = 1;
         return;
     }
+    fplt__site_open_secure(site);
     fplt__site_count_adopted(site);
     if (site->record.kept)
         restore_node(site);

@@ -3,6 +3,8 @@
 #define FPLT_PROTOCOL_SITE_MACHINE_H
 
 #include "protocol/site.h"
+#include "secagg/session.h"
+#include "fedplt/algorithm.h"
 
 /* What the machine waits for. */
 enum fplt__site_waiting {
@@ -36,9 +38,12 @@ struct fplt__site {
     size_t n;
     uint64_t session, sequence;
     int joined, ended, refused;
+    int asked_end; /* of the run on disk, before another is looked at */
     fplt__hessian_word hessian;
-    unsigned withholds;    /* of the plan at hand: fplt__site_plan */
-    int planned_hint;      /* of the document asked for */
+    unsigned withholds; /* of the plan at hand: fplt__site_plan, as its reason */
+    char reason[240];
+    int planned_hint; /* of the document asked for, as the answer to JOIN said */
+    fplt__digest document_hint;
     double *loaded;        /* owned; vectors read from the store */
     fplt__receipt charged; /* the newest of the ledger */
     fplt__request request; /* to be sent, or under way */
@@ -58,6 +63,7 @@ struct fplt__site {
     uint64_t trouble_round;
     char trouble_word[FPLT__WORD], trouble_sentence[FPLT__SENTENCE];
     uint64_t random;
+    fplt__secagg_agent *secagg; /* owned; NULL: the plan at hand is plain, or there is none */
     int failed, damaged;
     fplt__site_action *action;
     size_t actions, taken, action_room;
@@ -111,6 +117,9 @@ void fplt__site_count_adopted(fplt__site *site);
 /* The event BUILT: the node is made, and restored where the record has its vectors. */
 void fplt__site_take_node(fplt__site *site, fplt__site_plan *plan);
 
+/* Whether the site answers at the point of the task; otherwise the trouble is kept for the next report. */
+int fplt__site_guards(fplt__site *site);
+
 /* --- site_rounds.c --- */
 /* Nothing is staged from here on. */
 void fplt__site_drop_staged(fplt__site *site);
@@ -139,6 +148,28 @@ void fplt__site_answer_question(fplt__site *site);
 void fplt__site_gather(fplt__site *site);
 /* The frame END. */
 void fplt__site_end_run(fplt__site *site);
+
+/* --- site_secure.c: secure aggregation; with a plain plan each does nothing and gives consent --- */
+int fplt__site_is_secure(const fplt__site *site);
+/* The keys of the plan at hand; wiped with it. */
+void fplt__site_open_secure(fplt__site *site);
+void fplt__site_close_secure(fplt__site *site);
+/* The frame SESSION; 0: the plan is plain, and nothing of the answer counts. */
+int fplt__site_take_session(fplt__site *site, const fplt__frame *frame, const uint8_t *body);
+/* MISSING, PROPOSE or FINAL: answered from the memory of this process, or refused with a report. */
+void fplt__site_answer_stage(fplt__site *site, const uint8_t *head, const uint8_t *body);
+/* Whether a stored message belongs to the session of the task at hand. */
+int fplt__site_is_of_session(const fplt__site *site, const struct fplt__kept_frame *frame);
+/* Whether the agent takes part in the session of the task (question) at hand; else it reports why, and nothing may be
+ * computed. */
+int fplt__site_enters_training(fplt__site *site);
+/* A planted fault: this process goes on with a session of the one before. */
+void fplt__site_enters_again(fplt__site *site);
+int fplt__site_enters_question(fplt__site *site);
+/* The words, masked, as a frame of bytes. */
+fplt_status fplt__site_masked_frame(fplt__site *site, fplt__frame *frame, uint8_t **bytes,
+                                    size_t *size, fplt_error *error);
+void fplt__site_report_secure(const fplt__site *site, fplt__report *report);
 
 /* --- site_replies.c --- */
 /* The event REPLY. */

@@ -1,10 +1,12 @@
 /* Enrolment, questions and the end of a run at the agent. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "engine/hub_node.h"
 #include "engine/node.h"
-#include "fedplt/sum.h"
+#include "base/sum.h"
 #include "protocol/site_machine.h"
 
 enum { NEXT_RUN = 30000 };
@@ -16,11 +18,15 @@ void fplt__site_enrol(fplt__site *site)
     fplt__site_record *record = &site->record;
     fplt__digest digest = fplt__frame_task(site->task.bytes);
     fplt_error error;
-    if (record->has_enrolled && fplt__same(&record->enrolment.answer.task, &digest)) {
+    const fplt_plan *plan = &site->agreement->plan;
+    int is_masked = site->secagg && fplt_plan_enrol_words(plan); /* without numbers it goes plain */
+    if (record->has_enrolled && fplt__same(&record->enrolment.answer.task, &digest) &&
+        (!is_masked || fplt__site_is_of_session(site, &site->enrolment))) {
         fplt__site_request_frame(site, &site->enrolment);
         return;
     }
-    const fplt_plan *plan = &site->agreement->plan;
+    if (is_masked && !fplt__site_enters_question(site))
+        return;
     int keeps =
         plan->algorithm->allows & FPLT_ALLOWS_ANY_START && (record->version || record->incarnation);
     size_t count = fplt_plan_enrol_words(plan) / 2;
@@ -42,7 +48,11 @@ void fplt__site_enrol(fplt__site *site)
     uint8_t *bytes;
     size_t size;
     frame.count = count;
-    if (status || fplt__frame_make(&frame, NULL, NULL, site->words, &bytes, &size, &error)) {
+    if (!status)
+        status = is_masked
+                     ? fplt__site_masked_frame(site, &frame, &bytes, &size, &error)
+                     : fplt__frame_make(&frame, NULL, NULL, site->words, &bytes, &size, &error);
+    if (status) {
         fplt__site_log(site, "refused", "the vectors cannot be sent");
         fplt__site_back_off(site);
         return;
@@ -67,7 +77,8 @@ void fplt__site_send_answer(fplt__site *site, const double *scalars, uint32_t sc
     size_t size;
     frame.scalars = scalar_count;
     frame.count = numbers;
-    if (fplt__frame_make(&frame, scalars, NULL, words, &bytes, &size, &error)) {
+    if (site->secagg ? fplt__site_masked_frame(site, &frame, &bytes, &size, &error)
+                     : fplt__frame_make(&frame, scalars, NULL, words, &bytes, &size, &error)) {
         site->failed = 1;
         return;
     }
@@ -77,17 +88,32 @@ void fplt__site_send_answer(fplt__site *site, const double *scalars, uint32_t sc
 
 static fplt_status score(fplt__site *site, const double *x, fplt_error *error)
 {
-    double out[FPLT_MEASURES];
-    fplt_sum *sum;
+    double out[FPLT__MEASURES];
+    fplt__sum *sum;
     if (!site->settings.score || site->settings.score(site->settings.context, x, out))
         return fplt_error_set(error, FPLT_UNSUPPORTED, "no held-out rows to score");
-    fplt_status status = fplt_sum_create(FPLT_MEASURES, FPLT_SUM_EXPONENT, &sum, error);
+    fplt_status status = fplt__sum_create(FPLT__MEASURES, FPLT_SUM_EXPONENT, &sum, error);
     if (status)
         return status;
-    status = fplt_sum_add(sum, 0, out, FPLT_MEASURES);
-    fplt_sum_export(sum, 0, site->words, FPLT_MEASURES);
-    fplt_sum_destroy(sum);
+    status = fplt__sum_add(sum, 0, out, FPLT__MEASURES);
+    fplt__sum_export(sum, 0, site->words, FPLT__MEASURES);
+    fplt__sum_destroy(sum);
     return status;
+}
+
+int fplt__site_guards(fplt__site *site)
+{
+    const fplt__frame *task = &site->task.frame;
+    fplt_error error;
+    if (!site->settings.guard || site->agreement->private || task->exchange ||
+        task->count < site->n ||
+        !site->settings.guard(site->settings.context, task->kind, site->task.down, &error))
+        return 1;
+    fplt__site_log(site, "refused", "%s", error.text);
+    fplt__site_trouble(site, task->round,
+                       task->kind == FPLT__TRAIN ? FPLT__DISCLOSURE : FPLT__NO_ANSWER,
+                       FPLT__DISCLOSURE);
+    return 0;
 }
 
 void fplt__site_answer_question(fplt__site *site)
@@ -106,19 +132,27 @@ void fplt__site_answer_question(fplt__site *site)
                            site->agreement->private
                                ? "asked to measure, which a private run does not allow"
                            : facts ? "asked for facts, but the plan is made"
-                                   : "asked what the policy of this site does not allow");
+                           : site->withholds >> kind & 1 && *site->reason
+                               ? site->reason
+                               : "asked what the policy of this site does not allow");
+        fplt__site_back_off(site);
+        return;
+    }
+    if (!fplt__site_enters_question(site))
+        return;
+    if (kind != FPLT__CHECK && kind != FPLT__MEAN && !fplt__site_guards(site)) {
         fplt__site_back_off(site);
         return;
     }
     site->has_trouble = 0;
-    numbers = kind == FPLT__MEASURE ? n + FPLT_MEASURES : numbers;
-    numbers = kind == FPLT__SCORE ? FPLT_MEASURES : numbers;
-    numbers = kind == FPLT__INFORMATION ? fplt_plan_information(&site->agreement->plan) : numbers;
+    numbers = kind == FPLT__MEASURE ? n + FPLT__MEASURES : numbers;
+    numbers = kind == FPLT__SCORE ? FPLT__MEASURES : numbers;
+    numbers = kind == FPLT__INFORMATION ? fplt__plan_information(&site->agreement->plan) : numbers;
     numbers = kind == FPLT__CHECK ? fplt_plan_enrol_words(&site->agreement->plan) / 2 : numbers;
     fplt_status status = fplt__grow(&site->words, &site->word_room, 2 * numbers,
                                     sizeof *site->words, "numbers", &error);
     if (!status && kind == FPLT__MEASURE)
-        status = fplt_node_measure(site->node, x, site->words, &error);
+        status = fplt__node_measure(site->node, x, site->words, &error);
     else if (!status && kind == FPLT__SCORE)
         status = score(site, x, &error);
     else if (!status && kind == FPLT__MEAN)
@@ -126,7 +160,7 @@ void fplt__site_answer_question(fplt__site *site)
     else if (!status && kind == FPLT__CHECK)
         status = fplt_node_enrol(site->node, site->words);
     else if (!status)
-        status = fplt_node_information(site->node, x, site->words, &error);
+        status = fplt__node_information(site->node, x, site->words, &error);
     if (status) {
         fplt__site_log(site, "trouble", "%s", error.text);
         fplt__site_back_off(site);
@@ -146,22 +180,47 @@ void fplt__site_gather(fplt__site *site)
     action->count = site->task.frame.count;
 }
 
+/* The shell writes the model; it knows the plan by the document where this process has built no node of it. */
+static void tell_result(fplt__site *site)
+{
+    fplt__site_action *action = fplt__site_add(site, FPLT__SITE_RESULT);
+    if (!action)
+        return;
+    action->model = site->task.down;
+    action->dimension = (size_t)site->task.frame.count;
+    action->document = site->document;
+    action->document_size = site->record.document_size;
+}
+
 void fplt__site_end_run(fplt__site *site)
 {
-    FPLT__ASSERT(site->node);
-    if (!site->ended) {
-        fplt__site_action *action = fplt__site_add(site, FPLT__SITE_RESULT);
-        site->ended = 1;
-        if (action) {
-            action->model = site->task.down;
-            action->dimension = site->n;
-        }
+    FPLT__ASSERT(site->record.planned && site->document);
+    if (site->node && site->task.frame.count != site->n) {
+        fplt__site_log(site, "refused", "a last model of another length than the plan's");
+        fplt__site_back_off(site);
+        return;
+    }
+    int is_repeated = site->ended && !site->record.changed;
+    if (!site->ended)
+        tell_result(site);
+    site->ended = 1;
+    if (site->task.frame.exchange) { /* another run follows */
+        fplt__site_join(site);
+        return;
     }
     if (site->settings.once && !site->record.changed) {
         fplt__site_quit(site, "done", "the run has ended");
         return;
     }
-    if (site->record.changed) {
+    if (site->settings.once) { /* once more, after the commit: the answer ends the process */
+        fplt__site_poll(site);
+        return;
+    }
+    if (!is_repeated) { /* the coordinator holds the poll of an agent that has the end */
+        site->has_trouble = 1;
+        site->trouble_round = site->task.frame.round;
+        snprintf(site->trouble_word, sizeof site->trouble_word, FPLT__HAS_END);
+        snprintf(site->trouble_sentence, sizeof site->trouble_sentence, "it has the last model");
         fplt__site_poll(site);
         return;
     }

@@ -3,14 +3,21 @@
 
 #include "protocol/site_machine.h"
 
+static int is_of_stage(unsigned kind)
+{
+    return kind == FPLT__MISSING || kind == FPLT__PROPOSE || kind == FPLT__FINAL;
+}
+
 /* Verdicts take effect in order; of the rest the last counts. */
 static void take_frames(fplt__site *site, const uint8_t *bytes, size_t size)
 {
     fplt__frame frame;
-    const uint8_t *head, *body;
+    const uint8_t *head, *body, *stage_head = NULL, *stage_body = NULL;
     fplt_error error;
     size_t cursor = 0;
     site->task.frame.kind = 0;
+    if (site->secagg)
+        fplt__secagg_agent_withdraw(site->secagg);
     while (cursor < size) {
         if (fplt__frame_next(bytes, size, &cursor, &frame, &head, &body, &error) ||
             !fplt__same(&frame.plan, &site->record.hash) ||
@@ -19,17 +26,25 @@ static void take_frames(fplt__site *site, const uint8_t *bytes, size_t size)
             fplt__site_back_off(site);
             return;
         }
+        if (frame.kind == FPLT__SESSION && !fplt__site_take_session(site, &frame, body)) {
+            fplt__site_back_off(site);
+            return;
+        }
         if (frame.kind == FPLT__VERDICT && site->node)
             fplt__site_take_verdict(site, &frame, body);
-        else
+        else if (is_of_stage(frame.kind))
+            site->task.frame = frame, stage_head = head, stage_body = body; /* no numbers */
+        else if (frame.kind != FPLT__SESSION)
             fplt__site_keep_task(site, &frame, head, body);
     }
     unsigned kind = site->task.frame.kind;
     int forming = !site->record.planned;
-    if (!site->node && !(forming && kind == FPLT__MOMENTS))
+    if (!site->node && !(forming && kind == FPLT__MOMENTS) && !(!forming && kind == FPLT__END))
         kind = 0;
     if (kind == FPLT__TRAIN)
         fplt__site_train(site);
+    else if (is_of_stage(kind))
+        fplt__site_answer_stage(site, stage_head, stage_body);
     else if (kind == FPLT__ENROL)
         fplt__site_enrol(site);
     else if (kind == FPLT__MOMENTS && forming)

@@ -172,6 +172,7 @@ static char *report_of(fplt__site *site)
         report.enrolled.incarnation = record->enrolled_leg;
         report.enrolled.digest = fplt__work_digest(&record->enrolment.answer, 1);
     }
+    fplt__site_report_secure(site, &report);
     report.trouble.round = site->trouble_round;
     memcpy(report.trouble.word, site->trouble_word, sizeof report.trouble.word);
     memcpy(report.trouble.sentence, site->trouble_sentence, sizeof report.trouble.sentence);
@@ -211,15 +212,31 @@ void fplt__site_request_frame(fplt__site *site, const struct fplt__kept_frame *f
     fplt__site_flush(site);
 }
 
+/* Whether the document at hand is a proposal of secure aggregation, and this site has an identity for it. */
+static int proposes_secure(const fplt__site *site)
+{
+    fplt__proposal proposal;
+    fplt_error error;
+    if (site->record.planned || !site->settings.has_identity ||
+        fplt__proposal_read(site->document, site->record.document_size, &proposal, &error))
+        return 0;
+    int secure = proposal.secure;
+    fplt__proposal_clear(&proposal);
+    return secure;
+}
+
 void fplt__site_consent(fplt__site *site, int agreed, const char *sentence)
 {
     FPLT__ASSERT(site->joined && site->document);
     fplt__consent message = {.document = site->record.hash,
                              .agreed = agreed,
                              .records = site->record.records,
-                             .hessian = site->hessian};
+                             .hessian = site->hessian,
+                             .has_identity = agreed && proposes_secure(site)};
     fplt_error error;
     char *text = NULL;
+    if (message.has_identity)
+        memcpy(message.identity, site->settings.identity + 32, sizeof message.identity);
     snprintf(message.sentence, sizeof message.sentence, "%s", sentence ? sentence : "");
     if (fplt__consent_text(&message, &text, &error)) {
         site->failed = 1;

@@ -1,16 +1,23 @@
 /* Rounds at the agent: verdicts, training, staging. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "engine/hub_node.h"
 #include "protocol/planted.h"
 #include "protocol/site_machine.h"
+#include "secagg/planted.h"
 
 /* --- frames from the coordinator --- */
 
 void fplt__site_drop_staged(fplt__site *site)
 {
+    fplt__site_record *record = &site->record;
+    if (record->has_staged && record->staged_round >= record->over &&
+        !FPLT__PLANTED(FPLT__FORGETS_ANSWERED) && !FPLT__SECAGG_PLANTED(FPLT__ROUND_TWICE))
+        record->over = record->staged_round + 1;
     site->record.has_staged = 0;
     site->record.messages = 0;
     site->record.changed |= FPLT__SITE_RUN | FPLT__SITE_MESSAGES;
@@ -26,8 +33,8 @@ static int staged_round(const fplt__site *site, fplt_round *round)
     if (site->record.head_size < FPLT__FRAME_HEAD || fplt__frame_read(site->head, &frame, &error))
         return 0;
     fplt__get_reals(site->head + FPLT__FRAME_HEAD, scalar, site->shape.scalars);
-    fplt_round_make(&site->agreement->plan, frame.round, frame.cohort, frame.position, scalar,
-                    round);
+    fplt__round_make(&site->agreement->plan, frame.round, frame.cohort, frame.position, scalar,
+                     round);
     return 1;
 }
 
@@ -40,6 +47,13 @@ static void take_accepted(fplt__site *site, const fplt__frame *frame, const uint
     if (!record->has_staged || frame->incarnation != record->incarnation ||
         frame->round != record->staged_round || frame->version != record->version + 1)
         return;
+    if (record->messages < site->shape.exchanges && !FPLT__PLANTED(FPLT__HALF_ROUND) &&
+        !FPLT__PLANTED(FPLT__BY_ROUND)) {
+        fplt__site_log(site, "refused",
+                       "the coordinator accepts round %llu after %u of its %u exchanges",
+                       (unsigned long long)frame->round, record->messages, site->shape.exchanges);
+        return;
+    }
     if (site->shape.finish_down) {
         size_t count = fplt_plan_down(&site->agreement->plan, site->shape.exchanges);
         double *down;
@@ -55,6 +69,7 @@ static void take_accepted(fplt__site *site, const fplt__frame *frame, const uint
     record->chain =
         fplt__chain_next(&record->chain, record->staged_round, &record->staged_digest, &closing);
     record->version++;
+    record->over = record->staged_round + 1;
     fplt__site_drop_staged(site);
     FPLT__ASSERT(!record->has_staged && !record->messages);
     if (record->has_enrolled) { /* it was of the vectors before these */
@@ -73,7 +88,7 @@ static void take_leg(fplt__site *site, const fplt__frame *frame)
     if (!record->has_enrolled || frame->incarnation != record->enrolled_leg)
         return;
     fplt__digest enrolment = fplt__work_digest(&record->enrolment.answer, 1);
-    if (record->begin_count && fplt_node_restart(site->node, site->begin, &error)) {
+    if (record->begin_count && fplt__node_restart(site->node, site->begin, &error)) {
         site->failed = 1;
         return;
     }
@@ -118,6 +133,20 @@ fplt__frame fplt__site_up_frame(const fplt__site *site, const fplt__frame *down,
                          .task = *task};
 }
 
+/* Before the first update of a plan leaves. */
+static void note_sent(fplt__site *site)
+{
+    fplt__site_record *record = &site->record;
+    const fplt__proposal *proposal = &site->agreement->proposal;
+    if (!proposal->run || fplt__same(&record->sent_plan, &record->hash))
+        return;
+    record->sent_run = proposal->run;
+    record->sent_members = proposal->members;
+    record->sent_authority = proposal->authority;
+    record->sent_plan = record->hash;
+    record->changed |= FPLT__SITE_SENT;
+}
+
 void fplt__site_stage(fplt__site *site)
 {
     FPLT__ASSERT(site->task.frame.kind == FPLT__TRAIN &&
@@ -135,9 +164,10 @@ void fplt__site_stage(fplt__site *site)
     fplt_error error;
     uint8_t *bytes, *head;
     size_t size;
-    frame.count = fplt_plan_up(&site->agreement->plan, e);
+    frame.count = fplt__plan_up(&site->agreement->plan, e);
     if (fplt__alloc_into(&head, site->task.size, 1, "a task", &error) ||
-        fplt__frame_make(&frame, NULL, NULL, site->words, &bytes, &size, &error)) {
+        (site->secagg ? fplt__site_masked_frame(site, &frame, &bytes, &size, &error)
+                      : fplt__frame_make(&frame, NULL, NULL, site->words, &bytes, &size, &error))) {
         site->failed = 1;
         return;
     }
@@ -155,6 +185,7 @@ void fplt__site_stage(fplt__site *site)
     record->staged_digest = fplt__work_digest(answers, e + 1);
     FPLT__ASSERT(record->has_staged && record->messages <= site->shape.exchanges);
     FPLT__ASSERT(size >= FPLT__FRAME_HEAD && record->head_size >= FPLT__FRAME_HEAD);
+    note_sent(site);
     record->changed |= FPLT__SITE_RUN | FPLT__SITE_MESSAGES | FPLT__SITE_HELD;
     if (!site->shape.finish_down) /* otherwise finish makes them of `kept` and `held` */
         record->changed |= FPLT__SITE_STAGED;
@@ -166,7 +197,8 @@ static int is_stored(const fplt__site *site, const fplt__frame *task, const fplt
     const fplt__site_record *record = &site->record;
     return record->has_staged && record->staged_round == task->round &&
            task->exchange < record->messages &&
-           fplt__same(&record->message[task->exchange].answer.task, digest);
+           fplt__same(&record->message[task->exchange].answer.task, digest) &&
+           fplt__site_is_of_session(site, &site->message[task->exchange]);
 }
 
 static fplt_status compute(fplt__site *site, fplt_error *error)
@@ -175,7 +207,8 @@ static fplt_status compute(fplt__site *site, fplt_error *error)
     const fplt_plan *plan = &site->agreement->plan;
     double scalar[FPLT_MAX_SCALARS];
     fplt_round round;
-    if (task->count != fplt_plan_down(plan, task->exchange) ||
+    if (task->exchange >= site->shape.exchanges ||
+        task->count != fplt_plan_down(plan, task->exchange) ||
         task->scalars != site->shape.scalars || task->cohort > plan->agents ||
         task->position >= task->cohort || task->incarnation != site->record.incarnation)
         return fplt_error_set(error, FPLT_BAD_DATA, "a task that does not fit the plan");
@@ -184,16 +217,48 @@ static fplt_status compute(fplt__site *site, fplt_error *error)
                               "a cohort of %u, but the policy wants at least %u", task->cohort,
                               site->settings.least);
     fplt__get_reals(site->task.bytes + FPLT__FRAME_HEAD, scalar, task->scalars);
-    fplt_round_make(plan, task->round, task->cohort, task->position, scalar, &round);
+    fplt__round_make(plan, task->round, task->cohort, task->position, scalar, &round);
     fplt_status status =
         fplt__grow(&site->words, &site->word_room, fplt_plan_words(plan, task->exchange),
                    sizeof *site->words, "numbers", error);
     if (status)
         return status;
-    /* another content of the same round, or a planted fault: computed anew */
+    /* a later round, or a planted fault: computed anew */
     if (task->exchange == 0)
         fplt_node_drop(site->node);
     return fplt_node_train(site->node, &round, task->exchange, site->task.down, site->words, error);
+}
+
+/* Whether the task is of a round that may still be trained: one of the plan, after those that are over, and not one that
+ * was answered: a second answer would be one more point that the coordinator chooses. Otherwise nothing is computed,
+ * charged or dropped. Each incarnation begins with the round after the one that it interrupts, so its numbers reach one
+ * further. */
+static int is_due(fplt__site *site, const fplt__frame *task)
+{
+    const fplt__site_record *record = &site->record;
+    unsigned long long round = task->round, rounds = site->agreement->rounds + record->incarnation;
+    int is_staged = record->has_staged && record->staged_round >= record->over;
+    uint64_t first = is_staged ? record->staged_round : record->over;
+    const char *word = "failed";
+    char sentence[FPLT__SENTENCE] = "";
+    if (task->incarnation != record->incarnation)
+        return 1; /* it does not fit the plan */
+    if (round >= rounds)
+        snprintf(sentence, sizeof sentence, "round %llu is asked, but the plan has %llu rounds",
+                 round, rounds);
+    else if (round < first)
+        snprintf(sentence, sizeof sentence, "round %llu is over, it has answered round %llu", round,
+                 (unsigned long long)(is_staged ? record->staged_round : first - 1));
+    else if (is_staged && round == first && task->exchange < record->messages &&
+             !FPLT__PLANTED(FPLT__ANSWERS_TWICE) && !FPLT__PLANTED(FPLT__RECOMPUTE) &&
+             !FPLT__SECAGG_PLANTED(FPLT__ROUND_TWICE)) {
+        word = FPLT__HAS_ANSWERED;
+        snprintf(sentence, sizeof sentence,
+                 "round %llu was answered, and is asked again with other contents", round);
+    }
+    if (*sentence)
+        fplt__site_trouble(site, task->round, word, sentence);
+    return !*sentence;
 }
 
 void fplt__site_train(fplt__site *site)
@@ -205,11 +270,23 @@ void fplt__site_train(fplt__site *site)
     fplt__digest digest = fplt__frame_task(site->task.bytes);
     const fplt__frame *task = &site->task.frame;
     if (is_stored(site, task, &digest) && !FPLT__PLANTED(FPLT__RECOMPUTE)) {
+        if (FPLT__SECAGG_PLANTED(FPLT__ANSWERS_FROM_DISK))
+            fplt__site_enters_again(site);
         fplt__site_request_frame(site, &site->message[task->exchange]);
         return;
     }
+    if (!is_due(site, task)) {
+        fplt__site_poll(site);
+        return;
+    }
+    if (!fplt__site_enters_training(site))
+        return;
     if (record->has_staged && task->exchange == 0)
         fplt__site_drop_staged(site);
+    if (!fplt__site_guards(site)) {
+        fplt__site_poll(site);
+        return;
+    }
     fplt_status status = compute(site, &error);
     if (status) {
         int spent = site->agreement->cap && record->charges >= site->agreement->cap;
@@ -233,7 +310,6 @@ void fplt__site_train(fplt__site *site)
     if (!action)
         return;
     action->hash = record->hash;
-    action->rate = site->agreement->rate[record->member_index];
     action->incarnation = task->incarnation;
     action->round = task->round;
     action->chain = record->chain;

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "prox/prox_access.h"
 
 static const fplt__prox_kind *const registry[] = {
     &fplt__prox_zero,        &fplt__prox_l1,          &fplt__prox_l2_squared,
@@ -16,7 +18,7 @@ static const fplt__prox_kind *const registry[] = {
 
 enum { KINDS = sizeof registry / sizeof *registry };
 
-const char *fplt_prox_list(size_t index, const char **help)
+const char *fplt__prox_list(size_t index, const char **help)
 {
     if (index >= KINDS)
         return NULL;
@@ -92,7 +94,7 @@ fplt_status fplt_prox_create(const fplt_prox_settings *settings, size_t dimensio
     const char *name = settings->name ? settings->name : "";
     const fplt__prox_kind *kind = find_kind(name);
     if (!kind)
-        return fplt_unknown_name("prox", name, fplt_prox_list, error);
+        return fplt__unknown_name("prox", name, fplt__prox_list, error);
     if (penalised > dimension)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %zu coordinates are penalised, but there are only %zu",
@@ -153,21 +155,22 @@ void fplt_prox_destroy(fplt_prox *prox)
 {
     if (!prox)
         return;
+    fplt__free(prox->units);
     fplt__free(prox->work);
     fplt__free(prox);
 }
 
-size_t fplt_prox_dimension(const fplt_prox *prox)
+size_t fplt__prox_dimension(const fplt_prox *prox)
 {
     return prox->dimension;
 }
 
-const char *fplt_prox_name(const fplt_prox *prox)
+const char *fplt__prox_name(const fplt_prox *prox)
 {
     return prox->kind->name;
 }
 
-int fplt_prox_is_zero(const fplt_prox *prox)
+int fplt__prox_is_zero(const fplt_prox *prox)
 {
     return prox->zero;
 }
@@ -180,10 +183,38 @@ static int all_finite(const double *x, size_t count)
     return finite;
 }
 
+fplt_status fplt__prox_set_units(fplt_prox *prox, const double *units, size_t count,
+                                 fplt_error *error)
+{
+    if (!fplt__prox_is_separable(prox))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "h is %s, which ties coordinates together: it cannot be taken of "
+                              "coefficients in the units of the columns; leave penalty-units out",
+                              prox->kind->name);
+    fplt_status status =
+        fplt__alloc_into(&prox->units, prox->penalised, sizeof *units, "units", error);
+    if (!status)
+        status = fplt__alloc_into(&prox->work, prox->penalised, sizeof *prox->work,
+                                  "the working memory of a prox", error);
+    for (size_t j = 0; !status && j < prox->penalised; j++)
+        prox->units[j] = units[j % count];
+    return status;
+}
+
+static fplt_status apply_units(const fplt_prox *prox, double t, const double *v, double *x)
+{
+    for (size_t j = 0; j < prox->penalised; j++)
+        x[j] = fplt__prox_coordinate(prox, j, t, v[j]);
+    return FPLT_OK;
+}
+
 fplt_status fplt_prox_value(const fplt_prox *prox, const double *x, double *value)
 {
     if (!all_finite(x, prox->dimension))
         return FPLT_DIVERGED;
+    for (size_t j = 0; prox->units && j < prox->penalised; j++)
+        prox->work[j] = x[j] / prox->units[j];
+    x = prox->units ? prox->work : x;
     return prox->kind->value(prox, x, value);
 }
 
@@ -196,5 +227,35 @@ fplt_status fplt_prox_apply(const fplt_prox *prox, double t, const double *v, do
     size_t penalised = prox->penalised;
     if (x != v && penalised < prox->dimension)
         memcpy(x + penalised, v + penalised, (prox->dimension - penalised) * sizeof *x);
-    return prox->kind->apply(prox, t, v, x);
+    return prox->units ? apply_units(prox, t, v, x) : prox->kind->apply(prox, t, v, x);
+}
+
+int fplt__prox_is_separable(const fplt_prox *prox)
+{
+    return prox->kind->coordinate != NULL;
+}
+
+/* With h(x) = k(x/u): prox_{t h}(v) = u prox_{t/u^2 k}(v/u) */
+double fplt__prox_coordinate(const fplt_prox *prox, size_t index, double t, double v)
+{
+    FPLT__ASSERT(index < prox->dimension && t > 0);
+    if (index >= prox->penalised)
+        return v;
+    double unit = prox->units ? prox->units[index] : 1;
+    return unit * prox->kind->coordinate(prox, t / (unit * unit), v / unit);
+}
+
+int fplt__prox_piece_at(const fplt_prox *prox, size_t index, double z, fplt__prox_piece *piece)
+{
+    FPLT__ASSERT(index < prox->dimension);
+    *piece = (fplt__prox_piece){.low = -HUGE_VAL, .high = HUGE_VAL};
+    if (index >= prox->penalised)
+        return 1;
+    double unit = prox->units ? prox->units[index] : 1;
+    int smooth = prox->kind->piece(prox, z / unit, piece);
+    piece->low *= unit;
+    piece->high *= unit;
+    piece->slope /= unit;
+    piece->curvature /= unit * unit;
+    return smooth;
 }

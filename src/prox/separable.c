@@ -19,6 +19,18 @@ static fplt_status zero_apply(const fplt_prox *prox, double t, const double *v, 
     return FPLT_OK;
 }
 
+static double zero_coordinate(const fplt_prox *prox, double t, double v)
+{
+    (void)prox, (void)t;
+    return v;
+}
+
+static int zero_piece(const fplt_prox *prox, double z, fplt__prox_piece *piece)
+{
+    (void)prox, (void)z, (void)piece;
+    return 1;
+}
+
 static int zero_vanishes(const fplt_prox_settings *settings)
 {
     (void)settings;
@@ -31,6 +43,8 @@ const fplt__prox_kind fplt__prox_zero = {
     .vanishes = zero_vanishes,
     .value = zero_value,
     .apply = zero_apply,
+    .coordinate = zero_coordinate,
+    .piece = zero_piece,
 };
 
 static double sum_of_magnitudes(const fplt_prox *prox, const double *x)
@@ -79,12 +93,32 @@ static fplt_status l1_value(const fplt_prox *prox, const double *x, double *valu
     return FPLT_OK;
 }
 
+static double l1_coordinate(const fplt_prox *prox, double t, double v)
+{
+    return soft(v, t * prox->settings.weight);
+}
+
 static fplt_status l1_apply(const fplt_prox *prox, double t, const double *v, double *x)
 {
-    double threshold = t * prox->settings.weight;
     for (size_t i = 0; i < prox->penalised; i++)
-        x[i] = soft(v[i], threshold);
+        x[i] = l1_coordinate(prox, t, v[i]);
     return FPLT_OK;
+}
+
+/* The half line on the side of z. */
+static int one_sided(double z, double weight, fplt__prox_piece *piece)
+{
+    if (z > 0)
+        piece->low = 0;
+    if (z < 0)
+        piece->high = 0;
+    piece->slope = copysign(weight, z);
+    return z != 0;
+}
+
+static int l1_piece(const fplt_prox *prox, double z, fplt__prox_piece *piece)
+{
+    return one_sided(z, prox->settings.weight, piece);
 }
 
 const fplt__prox_kind fplt__prox_l1 = {
@@ -94,6 +128,8 @@ const fplt__prox_kind fplt__prox_l1 = {
     .vanishes = weight_vanishes,
     .value = l1_value,
     .apply = l1_apply,
+    .coordinate = l1_coordinate,
+    .piece = l1_piece,
 };
 
 static fplt_status l2_squared_check(const fplt_prox_settings *settings, size_t penalised,
@@ -109,12 +145,23 @@ static fplt_status l2_squared_value(const fplt_prox *prox, const double *x, doub
     return FPLT_OK;
 }
 
+static double l2_squared_coordinate(const fplt_prox *prox, double t, double v)
+{
+    return v / (1 + t * prox->settings.weight);
+}
+
 static fplt_status l2_squared_apply(const fplt_prox *prox, double t, const double *v, double *x)
 {
-    double divisor = 1 + t * prox->settings.weight;
     for (size_t i = 0; i < prox->penalised; i++)
-        x[i] = v[i] / divisor;
+        x[i] = l2_squared_coordinate(prox, t, v[i]);
     return FPLT_OK;
+}
+
+static int l2_squared_piece(const fplt_prox *prox, double z, fplt__prox_piece *piece)
+{
+    piece->curvature = prox->settings.weight;
+    piece->slope = prox->settings.weight * z;
+    return 1;
 }
 
 const fplt__prox_kind fplt__prox_l2_squared = {
@@ -124,6 +171,8 @@ const fplt__prox_kind fplt__prox_l2_squared = {
     .vanishes = weight_vanishes,
     .value = l2_squared_value,
     .apply = l2_squared_apply,
+    .coordinate = l2_squared_coordinate,
+    .piece = l2_squared_piece,
 };
 
 static fplt_status elastic_net_check(const fplt_prox_settings *settings, size_t penalised,
@@ -147,12 +196,24 @@ static fplt_status elastic_net_value(const fplt_prox *prox, const double *x, dou
     return FPLT_OK;
 }
 
+static double elastic_net_coordinate(const fplt_prox *prox, double t, double v)
+{
+    return soft(v, t * prox->settings.weight) / (1 + t * prox->settings.weight2);
+}
+
 static fplt_status elastic_net_apply(const fplt_prox *prox, double t, const double *v, double *x)
 {
-    double threshold = t * prox->settings.weight, divisor = 1 + t * prox->settings.weight2;
     for (size_t i = 0; i < prox->penalised; i++)
-        x[i] = soft(v[i], threshold) / divisor;
+        x[i] = elastic_net_coordinate(prox, t, v[i]);
     return FPLT_OK;
+}
+
+static int elastic_net_piece(const fplt_prox *prox, double z, fplt__prox_piece *piece)
+{
+    int smooth = one_sided(z, prox->settings.weight, piece);
+    piece->curvature = prox->settings.weight2;
+    piece->slope += prox->settings.weight2 * z;
+    return smooth || prox->settings.weight == 0;
 }
 
 const fplt__prox_kind fplt__prox_elastic_net = {
@@ -162,6 +223,8 @@ const fplt__prox_kind fplt__prox_elastic_net = {
     .vanishes = elastic_net_vanishes,
     .value = elastic_net_value,
     .apply = elastic_net_apply,
+    .coordinate = elastic_net_coordinate,
+    .piece = elastic_net_piece,
 };
 
 static fplt_status box_check(const fplt_prox_settings *settings, size_t penalised,
@@ -188,13 +251,25 @@ static fplt_status box_value(const fplt_prox *prox, const double *x, double *val
     return FPLT_OK;
 }
 
-static fplt_status box_apply(const fplt_prox *prox, double t, const double *v, double *x)
+static double box_coordinate(const fplt_prox *prox, double t, double v)
 {
     (void)t;
     double low = prox->settings.low, high = prox->settings.high;
+    return v < low ? low : v > high ? high : v;
+}
+
+static fplt_status box_apply(const fplt_prox *prox, double t, const double *v, double *x)
+{
     for (size_t i = 0; i < prox->penalised; i++)
-        x[i] = v[i] < low ? low : v[i] > high ? high : v[i];
+        x[i] = box_coordinate(prox, t, v[i]);
     return FPLT_OK;
+}
+
+static int box_piece(const fplt_prox *prox, double z, fplt__prox_piece *piece)
+{
+    piece->low = prox->settings.low;
+    piece->high = prox->settings.high;
+    return z > piece->low && z < piece->high;
 }
 
 const fplt__prox_kind fplt__prox_box = {
@@ -203,6 +278,8 @@ const fplt__prox_kind fplt__prox_box = {
     .check = box_check,
     .value = box_value,
     .apply = box_apply,
+    .coordinate = box_coordinate,
+    .piece = box_piece,
 };
 
 static fplt_status nonnegative_value(const fplt_prox *prox, const double *x, double *value)
@@ -214,12 +291,24 @@ static fplt_status nonnegative_value(const fplt_prox *prox, const double *x, dou
     return FPLT_OK;
 }
 
+static double nonnegative_coordinate(const fplt_prox *prox, double t, double v)
+{
+    (void)prox, (void)t;
+    return v > 0 ? v : 0;
+}
+
 static fplt_status nonnegative_apply(const fplt_prox *prox, double t, const double *v, double *x)
 {
-    (void)t;
     for (size_t i = 0; i < prox->penalised; i++)
-        x[i] = v[i] > 0 ? v[i] : 0;
+        x[i] = nonnegative_coordinate(prox, t, v[i]);
     return FPLT_OK;
+}
+
+static int nonnegative_piece(const fplt_prox *prox, double z, fplt__prox_piece *piece)
+{
+    (void)prox;
+    piece->low = 0;
+    return z > 0;
 }
 
 const fplt__prox_kind fplt__prox_nonnegative = {
@@ -227,4 +316,6 @@ const fplt__prox_kind fplt__prox_nonnegative = {
     .help = "no coordinate below 0",
     .value = nonnegative_value,
     .apply = nonnegative_apply,
+    .coordinate = nonnegative_coordinate,
+    .piece = nonnegative_piece,
 };

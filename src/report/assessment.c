@@ -8,7 +8,10 @@
 #include "base/memory.h"
 #include "report/filled.h"
 #include "report/model.h"
+#include "report/model_access.h"
 #include "report/quality.h"
+#include "report/report.h"
+#include "fedplt/assessment.h"
 
 static const fplt__quality_measure measures[] = {
     {"weight", offsetof(fplt_quality, weight), 6},
@@ -50,15 +53,15 @@ static const char *site_name(const fplt_dataset *dataset, uint32_t agent, char *
 static void add_row(fplt_table *table, const char *name, const fplt_quality *quality,
                     const fplt_quality *all)
 {
-    fplt_table_text(table, name);
-    fplt_table_whole(table, (long long)quality->rows);
+    fplt__table_text(table, name);
+    fplt__table_whole(table, (long long)quality->rows);
     for (size_t i = 0; i < MEASURES; i++)
         if (!isnan(value_of(all, &measures[i])))
-            fplt_table_number(table, value_of(quality, &measures[i]), measures[i].digits);
+            fplt__table_number(table, value_of(quality, &measures[i]), measures[i].digits);
 }
 
-fplt_status fplt_quality_table(const fplt_dataset *dataset, const fplt_quality *each,
-                               const fplt_quality *all, fplt_table **table, fplt_error *error)
+fplt_status fplt__quality_table(const fplt_dataset *dataset, const fplt_quality *each,
+                                const fplt_quality *all, fplt_table **table, fplt_error *error)
 {
     const char *columns[MEASURES + 2] = {"site", "rows"};
     size_t count = 2;
@@ -67,7 +70,7 @@ fplt_status fplt_quality_table(const fplt_dataset *dataset, const fplt_quality *
     for (size_t i = 0; i < MEASURES; i++)
         if (!isnan(value_of(all, &measures[i])))
             columns[count++] = measures[i].name;
-    fplt_status status = fplt_table_create(columns, count, table, error);
+    fplt_status status = fplt__table_create(columns, count, table, error);
     if (status)
         return status;
     for (uint32_t i = 0; agents > 1 && i < agents; i++)

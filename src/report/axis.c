@@ -1,5 +1,6 @@
 /* Axes: limits, ticks and places; see axis.h. */
 #include "report/axis.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,12 +34,16 @@ void fplt__axis_settle(fplt__axis *axis, double low, double high)
     axis->high = high;
 }
 
-static double tick_step(const fplt__axis *axis)
+double fplt__axis_step(double rough)
 {
-    double rough = (axis->high - axis->low) / MAX_TICKS;
     double power = pow(10, floor(log10(rough)));
     double step = rough <= power ? power : rough <= 2 * power ? 2 * power : 5 * power;
-    step = rough <= step ? step : 10 * power;
+    return rough <= step ? step : 10 * power;
+}
+
+static double tick_step(const fplt__axis *axis)
+{
+    double step = fplt__axis_step((axis->high - axis->low) / MAX_TICKS);
     return axis->logarithmic ? fmax(1, ceil(step - 1e-9)) : step;
 }
 
@@ -58,7 +63,7 @@ void fplt__axis_number(const fplt__axis *axis, double at, char *text, size_t siz
     snprintf(text, size, "%.6g", fabs(at) < 1e-12 * (axis->high - axis->low) ? 0 : at);
 }
 
-int fplt__plot_drawable(const fplt_plot *plot, double x, double y)
+int fplt__plot_drawable(const fplt__plot *plot, double x, double y)
 {
     return isfinite(x) && isfinite(y) && (!plot->log_x || x >= min_logarithmic) &&
            (!plot->log_y || y >= min_logarithmic);
@@ -70,11 +75,11 @@ static void widen(double *low, double *high, double value)
     *high = fmax(*high, value);
 }
 
-void fplt__plot_limits(const fplt_plot *plot, int of_y, fplt__axis *axis)
+void fplt__plot_limits(const fplt__plot *plot, int of_y, fplt__axis *axis)
 {
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (size_t s = 0; s < plot->count; s++) {
-        const fplt_series *series = &plot->series[s];
+        const fplt__series *series = &plot->series[s];
         for (size_t i = 0; i < series->count; i++) {
             double x = series->x[i];
             if (!fplt__plot_drawable(plot, x, series->y[i]))
@@ -91,7 +96,7 @@ void fplt__plot_limits(const fplt_plot *plot, int of_y, fplt__axis *axis)
     fplt__axis_settle(axis, low, high);
 }
 
-void fplt__plot_points(fplt__buffer *out, const fplt_plot *plot, const fplt_series *series,
+void fplt__plot_points(fplt__buffer *out, const fplt__plot *plot, const fplt__series *series,
                        const double *values, const fplt__axis *x, const fplt__axis *y)
 {
     double last_x = NAN, last_y = NAN;

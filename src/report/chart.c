@@ -6,6 +6,7 @@
 
 #include "report/axis.h"
 #include "report/html.h"
+#include "report/report.h"
 
 enum { WIDTH = 480, HEIGHT = 300, SQUARE = 340, LEFT = 66, RIGHT = 14, TOP = 26, BOTTOM = 44 };
 enum { CURVE_COLOURS = 4 };
@@ -47,7 +48,7 @@ static void draw_y(fplt__buffer *out, double coordinate, double at, const fplt__
                         x->from, x->to, coordinate, coordinate, x->from - 6, coordinate + 4, text);
 }
 
-static void begin(fplt__buffer *out, const char *title, double width, double height)
+static void begin_chart(fplt__buffer *out, const char *title, double width, double height)
 {
     fplt__buffer_format(out,
                         "<svg class=\"chart\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n<title>",
@@ -65,10 +66,10 @@ static void add_text(fplt__buffer *out, double x, double y, const char *more, co
 
 /* Curves */
 
-static void draw_curve(fplt__buffer *out, const fplt_plot *plot, size_t number, const fplt__axis *x,
-                       const fplt__axis *y, int dots)
+static void draw_curve(fplt__buffer *out, const fplt__plot *plot, size_t number,
+                       const fplt__axis *x, const fplt__axis *y, int dots)
 {
-    const fplt_series *series = &plot->series[number];
+    const fplt__series *series = &plot->series[number];
     fplt__buffer_format(out, "<polyline class=\"curve curve%zu\" points=\"",
                         number % CURVE_COLOURS);
     fplt__plot_points(out, plot, series, series->y, x, y);
@@ -81,7 +82,7 @@ static void draw_curve(fplt__buffer *out, const fplt_plot *plot, size_t number, 
                 fplt__axis_place(y, series->y[i]));
 }
 
-static void draw_target(fplt__buffer *out, const fplt_plot *plot, const fplt__axis *x,
+static void draw_target(fplt__buffer *out, const fplt__plot *plot, const fplt__axis *x,
                         const fplt__axis *y)
 {
     double at = fplt__axis_place(y, plot->target);
@@ -92,7 +93,7 @@ static void draw_target(fplt__buffer *out, const fplt_plot *plot, const fplt__ax
         add_text(out, x->from + 6, at - 5, "", plot->target_label);
 }
 
-static void draw_key(fplt__buffer *out, const fplt_plot *plot)
+static void draw_key(fplt__buffer *out, const fplt__plot *plot)
 {
     double at = LEFT;
     for (size_t s = 0; s < plot->count; s++) {
@@ -104,7 +105,7 @@ static void draw_key(fplt__buffer *out, const fplt_plot *plot)
     }
 }
 
-void fplt__chart_curves(fplt__buffer *out, const fplt_plot *plot, const fplt__chart_frame *frame)
+void fplt__chart_curves(fplt__buffer *out, const fplt__plot *plot, const fplt__chart_frame *frame)
 {
     double width = frame->unit ? SQUARE : WIDTH, height = frame->unit ? SQUARE : HEIGHT;
     fplt__axis x = {.from = LEFT, .to = width - RIGHT, .logarithmic = plot->log_x};
@@ -116,7 +117,7 @@ void fplt__chart_curves(fplt__buffer *out, const fplt_plot *plot, const fplt__ch
         fplt__plot_limits(plot, 0, &x);
         fplt__plot_limits(plot, 1, &y);
     }
-    begin(out, plot->title, width, height);
+    begin_chart(out, plot->title, width, height);
     fplt__axis_ticks(out, &x, &y, draw_x);
     fplt__axis_ticks(out, &y, &x, draw_y);
     if (frame->unit)
@@ -225,7 +226,7 @@ void fplt__chart_intervals(fplt__buffer *out, const char *title, const char *axi
     double height = LINE * (double)shown + 10 + BOTTOM;
     fplt__axis x = {.from = NAMES, .to = WIDTH - RIGHT}, y = {.from = height - BOTTOM, .to = 4};
     limit_intervals(interval, count, neutral, logarithmic, &x);
-    begin(out, title, WIDTH, height);
+    begin_chart(out, title, WIDTH, height);
     if (logarithmic)
         ratio_ticks(out, &x, &y);
     else

@@ -7,10 +7,11 @@
 
 #include "base/memory.h"
 #include "fedplt/settings.h"
+#include "base/text.h"
 #include "linalg/cholesky.h"
 #include "report/export.h"
 
-/* What is left of a column beside the others, relative to it, where nothing but rounding is left. */
+/* Residual of a column given the others, relative to the column, at which only rounding is left. */
 static const double nothing = 1e-13;
 
 /* Length of the name of the column that a level is of; 0: this is no level. */
@@ -264,7 +265,7 @@ static fplt_status choose_references(const fplt_model *model, const char *list,
     mark_references(model, made);
     while (list && *list) {
         size_t j = 0, from = 0;
-        list = fplt_list_next(list, name, sizeof name);
+        list = fplt__list_next(list, name, sizeof name);
         while (j < model->info.features &&
                !(model->info.feature_names && strcmp(model->info.feature_names[j], name) == 0))
             j++;

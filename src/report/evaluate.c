@@ -4,26 +4,26 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/answers.h"
 #include "report/model.h"
 #include "report/quality.h"
+#include "fedplt/assessment.h"
 
-/* All rows at once. */
-struct answers {
-    const fplt_model *model;
-    double threshold; /* of the second of two classes; NaN: the most probable class */
-    double *scores, *probabilities, *predicted; /* owned; the second may be NULL */
-    double *actual;                             /* owned; classes as numbers from 0 */
-    fplt__ranked *ranked;                       /* owned; room for all rows */
-    double *confusion;                          /* owned; classes x classes weights, or NULL */
-    const double *weight;                       /* of the rows; NULL: all 1 */
+/* What measuring needs beside the answers. */
+struct measuring {
+    const fplt__answers *answers;
+    fplt__ranked *ranked; /* owned: where rows have weights, room for all of them */
+    fplt__sorting_room room;
+    double *confusion;     /* owned: classes x classes weights; NULL: there are no classes */
+    double *probabilities; /* owned: of one row */
 };
 
-static double weight_of(const struct answers *answers, size_t row)
+static double weight_of(const fplt__answers *answers, size_t row)
 {
     return answers->weight ? answers->weight[row] : 1;
 }
 
-static double weight_between(const struct answers *answers, size_t first, size_t count)
+static double weight_between(const fplt__answers *answers, size_t first, size_t count)
 {
     double sum = 0;
     for (size_t i = first; i < first + count; i++)
@@ -31,84 +31,73 @@ static double weight_between(const struct answers *answers, size_t first, size_t
     return sum;
 }
 
-static void clear_answers(struct answers *answers)
+static void end_measuring(struct measuring *m)
 {
-    fplt__free(answers->scores);
-    fplt__free(answers->probabilities);
-    fplt__free(answers->predicted);
-    fplt__free(answers->actual);
-    fplt__free(answers->ranked);
-    fplt__free(answers->confusion);
+    fplt__free(m->ranked);
+    fplt__free(m->room.number);
+    fplt__free(m->confusion);
+    fplt__free(m->probabilities);
 }
 
-static fplt_status make_room(struct answers *answers, size_t rows, fplt_error *error)
+static fplt_status begin_measuring(struct measuring *m, const fplt__answers *answers,
+                                   fplt_error *error)
 {
-    const fplt_model *model = answers->model;
-    size_t classes = model->info.classes;
-    const char *what = "the predictions";
+    size_t classes = answers->model->info.classes;
+    const char *what = "the measures";
     fplt_status status;
-    if ((status = fplt__alloc_into(&answers->scores, rows * model->outputs, sizeof(double), what,
-                                   error)) ||
-        (status = fplt__alloc_into(&answers->predicted, rows, sizeof(double), what, error)) ||
-        (status = fplt__alloc_into(&answers->actual, rows, sizeof(double), what, error)) ||
-        (status = fplt__alloc_into(&answers->ranked, rows, sizeof *answers->ranked, what, error)))
+    *m = (struct measuring){.answers = answers};
+    if (!classes)
+        return FPLT_OK;
+    if (answers->weight &&
+        (status = fplt__alloc_into(&m->ranked, answers->rows, sizeof *m->ranked, what, error)))
         return status;
-    if (model->kind->probable && (status = fplt__alloc_into(&answers->probabilities, rows * classes,
-                                                            sizeof(double), what, error)))
+    if ((status =
+             fplt__alloc_into(&m->probabilities, classes, sizeof *m->probabilities, what, error)))
         return status;
-    return classes ? fplt__alloc_into(&answers->confusion, classes * classes,
-                                      sizeof *answers->confusion, what, error)
-                   : FPLT_OK;
-}
-
-static fplt_status answer(struct answers *answers, const fplt_dataset *dataset, fplt_error *error)
-{
-    fplt_rows rows = fplt_dataset_all(dataset);
-    fplt_task task = answers->model->info.task;
-    fplt_status status = make_room(answers, rows.count, error);
-    answers->weight = rows.weight;
-    if (status || (status = fplt_model_predict(answers->model, &rows, answers->scores,
-                                               answers->probabilities, answers->predicted, error)))
-        return status;
-    for (size_t i = 0; i < rows.count; i++) {
-        answers->actual[i] = task == FPLT_TASK_BINARY ? rows.label[i] > 0 : rows.label[i];
-        if (!isnan(answers->threshold))
-            answers->predicted[i] = answers->probabilities[2 * i + 1] > answers->threshold;
-    }
-    return FPLT_OK;
+    return fplt__alloc_into(&m->confusion, classes * classes, sizeof *m->confusion, what, error);
 }
 
 /* Classes */
 
-static void count_classes(const struct answers *answers, size_t first, size_t count)
+static void count_classes(const struct measuring *m, size_t first, size_t count)
 {
-    uint32_t classes = answers->model->info.classes;
-    memset(answers->confusion, 0, (size_t)classes * classes * sizeof *answers->confusion);
+    uint32_t classes = m->answers->model->info.classes;
+    memset(m->confusion, 0, (size_t)classes * classes * sizeof *m->confusion);
     for (size_t i = first; i < first + count; i++)
-        answers->confusion[(size_t)answers->actual[i] * classes + (size_t)answers->predicted[i]] +=
-            weight_of(answers, i);
+        m->confusion[m->answers->called[i]] += weight_of(m->answers, i);
 }
 
-/* How strongly a row speaks for a class. */
-static double strength(const struct answers *answers, size_t row, uint32_t class)
+/* Some of the rows, against one class. */
+struct side {
+    const fplt__answers *answers;
+    size_t first;
+    uint32_t class;
+};
+
+static double side_score(const void *context, size_t row, int *positive)
 {
-    uint32_t outputs = answers->model->outputs;
-    const double *scores = answers->scores + row * outputs;
-    if (outputs == 1)
-        return class ? scores[0] : -scores[0];
-    if (outputs == 2)
-        return scores[class] - scores[1 - class];
-    return answers->probabilities[row * outputs + class];
+    const struct side *side = context;
+    row += side->first;
+    *positive = fplt__answers_actual_class(side->answers, row) == side->class;
+    return fplt__answers_strength(side->answers, row, side->class);
 }
 
 /* One class against the rest. */
-static double area_of(const struct answers *answers, size_t first, size_t count, uint32_t class)
+static fplt_status area_of(struct measuring *m, size_t first, size_t count, uint32_t class,
+                           double *area, fplt_error *error)
 {
-    for (size_t i = 0; i < count; i++)
-        answers->ranked[i] =
-            (fplt__ranked){strength(answers, first + i, class), answers->actual[first + i] == class,
-                           weight_of(answers, first + i)};
-    return fplt__area(answers->ranked, count);
+    const struct side side = {m->answers, first, class};
+    if (!m->ranked) {
+        const fplt__scores scores = {count, side_score, &side};
+        return fplt__area_of_scores(&scores, &m->room, area, error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        fplt__ranked *row = &m->ranked[i];
+        row->score = side_score(&side, i, &row->positive);
+        row->weight = weight_of(m->answers, first + i);
+    }
+    *area = fplt__area(m->ranked, count);
+    return FPLT_OK;
 }
 
 /* A mean over the classes that it is known of. */
@@ -129,60 +118,70 @@ static double value_of(struct mean mean)
 
 /* Squared distance of the probabilities from what happened: of the second of two classes, else summed
  * over all of them [Brier 1950]. */
-static double brier(const struct answers *answers, size_t first, size_t count)
+static double brier(const struct measuring *m, size_t first, size_t count)
 {
+    const fplt__answers *answers = m->answers;
     uint32_t classes = answers->model->info.classes;
     double sum = 0;
-    if (!answers->probabilities)
+    if (!answers->model->kind->probable)
         return NAN;
-    for (size_t i = first; i < first + count; i++)
+    for (size_t i = first; i < first + count; i++) {
+        const double *probabilities = fplt__answers_probabilities(answers, i, m->probabilities);
+        uint32_t actual = fplt__answers_actual_class(answers, i);
         for (uint32_t k = classes == 2; k < classes; k++) {
-            double gap = answers->probabilities[i * classes + k] - (answers->actual[i] == k);
+            double gap = probabilities[k] - (actual == k);
             sum += weight_of(answers, i) * gap * gap;
         }
+    }
     return sum / weight_between(answers, first, count);
 }
 
-static void measure_classes(const struct answers *answers, size_t first, size_t count,
-                            fplt_quality *quality)
+static fplt_status measure_classes(struct measuring *m, size_t first, size_t count,
+                                   fplt_quality *quality, fplt_error *error)
 {
-    uint32_t classes = answers->model->info.classes;
+    uint32_t classes = m->answers->model->info.classes;
     struct mean precision = {0, 0}, recall = {0, 0}, f1 = {0, 0}, auc = {0, 0};
     double right = 0;
-    count_classes(answers, first, count);
+    count_classes(m, first, count);
     for (uint32_t k = 0; k < classes; k++)
-        right += answers->confusion[k * classes + k];
+        right += m->confusion[k * classes + k];
     for (uint32_t k = classes == 2; k < classes; k++) {
-        fplt__hit_rates rates = fplt__rates_of(answers->confusion, classes, k);
+        fplt__hit_rates rates = fplt__rates_of(m->confusion, classes, k);
+        double area;
+        fplt_status status = area_of(m, first, count, k, &area, error);
+        if (status)
+            return status;
         include(&precision, rates.precision);
         include(&recall, rates.recall);
         include(&f1, rates.f1);
-        include(&auc, area_of(answers, first, count, k));
+        include(&auc, area);
     }
-    quality->accuracy = right / weight_between(answers, first, count);
+    quality->accuracy = right / weight_between(m->answers, first, count);
     quality->precision = value_of(precision);
     quality->recall = value_of(recall);
     quality->f1 = value_of(f1);
     quality->auc = value_of(auc);
-    quality->brier = brier(answers, first, count);
+    quality->brier = brier(m, first, count);
+    return FPLT_OK;
 }
 
 /* Numbers */
 
-static void measure_numbers(const struct answers *answers, size_t first, size_t count,
+static void measure_numbers(const fplt__answers *answers, size_t first, size_t count,
                             fplt_quality *quality)
 {
-    const double *predicted = answers->predicted, *actual = answers->actual;
+    const double *actual = answers->actual;
     double squares = 0, mean = 0, spread = 0, deviance = 0;
     double all = weight_between(answers, first, count);
     for (size_t i = first; i < first + count; i++)
         mean += weight_of(answers, i) * actual[i] / all;
     for (size_t i = first; i < first + count; i++) {
-        double weight = weight_of(answers, i), gap = predicted[i] - actual[i];
+        double weight = weight_of(answers, i), predicted = fplt__answers_predicted(answers, i);
+        double gap = predicted - actual[i];
         squares += weight * gap * gap;
         spread += weight * (actual[i] - mean) * (actual[i] - mean);
         if (answers->model->kind->counts)
-            deviance += weight * fplt__poisson_deviance(actual[i], predicted[i]);
+            deviance += weight * fplt__poisson_deviance(actual[i], predicted);
     }
     quality->rmse = sqrt(squares / all);
     quality->r2 = spread > 0 ? 1 - squares / spread : NAN;
@@ -191,71 +190,51 @@ static void measure_numbers(const struct answers *answers, size_t first, size_t 
 }
 
 /* Pairs of one agent only: each is a stratum of its own. */
-static fplt_status measure_times(const struct answers *answers, const fplt_dataset *dataset,
+static fplt_status measure_times(const fplt__answers *answers, const size_t *first, uint32_t agents,
                                  fplt_quality *each, fplt_quality *all, fplt_error *error)
 {
     double right = 0, pairs = 0;
-    size_t first = 0;
     fplt_status status = FPLT_OK;
-    for (uint32_t i = 0; !status && i < fplt_dataset_agents(dataset); i++) {
+    for (uint32_t i = 0; !status && i < agents; i++) {
         double own_right = 0, own_pairs = 0;
-        size_t count = fplt_dataset_shard(dataset, i).count;
-        status = fplt__concordance(answers->scores + first, answers->actual + first,
-                                   answers->weight ? answers->weight + first : NULL, count,
-                                   &own_right, &own_pairs, error);
+        status = fplt__concordance(answers->number + first[i], answers->actual + first[i],
+                                   answers->weight ? answers->weight + first[i] : NULL,
+                                   first[i + 1] - first[i], &own_right, &own_pairs, error);
         if (each)
             each[i].concordance = own_pairs > 0 ? own_right / own_pairs : NAN;
         right += own_right;
         pairs += own_pairs;
-        first += count;
     }
     all->concordance = pairs > 0 ? right / pairs : NAN;
     return status;
 }
 
-static void measure(const struct answers *answers, size_t first, size_t count,
-                    fplt_quality *quality)
+static fplt_status measure(struct measuring *m, size_t first, size_t count, fplt_quality *quality,
+                           fplt_error *error)
 {
-    if (answers->weight)
-        quality->weight = weight_between(answers, first, count);
-    if (answers->model->info.classes)
-        measure_classes(answers, first, count, quality);
-    else if (answers->model->info.task == FPLT_TASK_REGRESSION)
-        measure_numbers(answers, first, count, quality);
+    const fplt_model_info *info = &m->answers->model->info;
+    if (m->answers->weight)
+        quality->weight = weight_between(m->answers, first, count);
+    if (info->classes)
+        return measure_classes(m, first, count, quality, error);
+    if (info->task == FPLT_TASK_REGRESSION)
+        measure_numbers(m->answers, first, count, quality);
+    return FPLT_OK;
 }
 
-/* Losses of every agent, by the objective itself without its regulariser: means by the weights of its rows. */
-static fplt_status measure_losses(const struct answers *answers, const fplt_dataset *dataset,
-                                  fplt_quality *each, fplt_quality *all, fplt_error *error)
+/* Means by the weights of the agents' rows. */
+static void place_losses(const fplt__answers *answers, const size_t *first, uint32_t agents,
+                         const double *losses, fplt_quality *each, fplt_quality *all)
 {
-    const fplt_model *model = answers->model;
-    size_t first = 0;
-    fplt_objective_settings settings = fplt__model_cost(model);
-    fplt_objective *objective;
-    double *scratch = NULL, losses = 0, weights = 0;
-    fplt_status status = fplt_objective_create(&settings, dataset, &objective, error);
-    if (status)
-        return status;
-    status = fplt__alloc_into(&scratch, fplt_objective_scratch(objective), sizeof *scratch,
-                              "the objective", error);
-    for (uint32_t i = 0; !status && i < fplt_objective_agents(objective); i++) {
-        double loss;
-        if ((status = fplt_objective_value(objective, i, model->info.weights, &loss, scratch))) {
-            fplt_error_set(error, status, "the loss cannot be computed");
-            break;
-        }
-        size_t records = fplt_objective_records(objective, i);
-        double weight = weight_between(answers, first, records);
-        losses += loss * weight;
+    double sum = 0, weights = 0;
+    for (uint32_t i = 0; i < agents; i++) {
+        double weight = weight_between(answers, first[i], first[i + 1] - first[i]);
+        sum += losses[i] * weight;
         weights += weight;
-        first += records;
         if (each)
-            each[i].loss = loss;
+            each[i].loss = losses[i];
     }
-    all->loss = losses / weights;
-    fplt__free(scratch);
-    fplt_objective_destroy(objective);
-    return status;
+    all->loss = sum / weights;
 }
 
 static fplt_quality nothing_known(size_t rows)
@@ -275,42 +254,37 @@ static fplt_quality nothing_known(size_t rows)
                           .weight = NAN};
 }
 
-static fplt_status measure_all(const struct answers *answers, const fplt_dataset *dataset,
+static fplt_status measure_all(struct measuring *m, const size_t *first, uint32_t agents,
                                fplt_quality *each, fplt_quality *all, fplt_error *error)
 {
-    size_t first = 0;
-    for (uint32_t i = 0; each && i < fplt_dataset_agents(dataset); i++) {
-        each[i] = nothing_known(fplt_dataset_shard(dataset, i).count);
-        measure(answers, first, each[i].rows, &each[i]);
-        first += each[i].rows;
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; each && i < agents && !status; i++) {
+        each[i] = nothing_known(first[i + 1] - first[i]);
+        status = measure(m, first[i], each[i].rows, &each[i], error);
     }
-    *all = nothing_known(fplt_dataset_rows(dataset));
-    measure(answers, 0, all->rows, all);
-    fplt_status status = measure_losses(answers, dataset, each, all, error);
-    if (!status && answers->model->info.task == FPLT_TASK_SURVIVAL)
-        status = measure_times(answers, dataset, each, all, error);
-    return status;
+    if (status)
+        return status;
+    *all = nothing_known(first[agents]);
+    if (!each || agents != 1)
+        return measure(m, 0, all->rows, all, error);
+    *all = each[0];
+    return FPLT_OK;
 }
 
-static fplt_status check(const fplt_model *model, const fplt_dataset *dataset, double threshold,
-                         fplt_error *error)
+fplt_status fplt__answers_measure(const fplt__answers *answers, const size_t *first,
+                                  uint32_t agents, const double *losses, fplt_quality *each,
+                                  fplt_quality *all, fplt_error *error)
 {
-    if (fplt_dataset_task(dataset) != model->info.task)
-        return fplt_error_set(error, FPLT_BAD_VALUE, "the data are for %s, but the model is for %s",
-                              fplt_task_name(fplt_dataset_task(dataset)),
-                              fplt_task_name(model->info.task));
-    if (isnan(threshold))
-        return FPLT_OK;
-    if (model->info.classes != 2 || !model->kind->probable)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "a threshold needs two classes with probabilities, but the model has "
-                              "%u classes and the loss %s",
-                              model->info.classes, model->info.loss);
-    if (!(threshold >= 0 && threshold <= 1))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "the threshold is %g, but a probability is between 0 and 1",
-                              threshold);
-    return FPLT_OK;
+    struct measuring m;
+    fplt_status status = begin_measuring(&m, answers, error);
+    if (!status)
+        status = measure_all(&m, first, agents, each, all, error);
+    if (!status)
+        place_losses(answers, first, agents, losses, each, all);
+    if (!status && answers->model->info.task == FPLT_TASK_SURVIVAL)
+        status = measure_times(answers, first, agents, each, all, error);
+    end_measuring(&m);
+    return status;
 }
 
 /* A closer look */
@@ -322,48 +296,82 @@ static int falling(const void *a, const void *b)
 }
 
 /* Corners of the ROC curve, from the strictest threshold on; the first has no row above it. */
-static fplt_status trace(const struct answers *answers, size_t rows, fplt_assessment *made,
-                         fplt_error *error)
+static void trace_weighted(struct measuring *m, fplt_assessment *made)
 {
     double positives = 0, negatives = 0, found = 0, wrong = 0;
-    fplt_status status =
-        fplt__alloc_into(&made->roc, rows + 1, sizeof *made->roc, "the ROC curve", error);
-    if (status)
-        return status;
-    area_of(answers, 0, rows, 1);
-    qsort(answers->ranked, rows, sizeof *answers->ranked, falling);
+    size_t rows = m->answers->rows;
+    qsort(m->ranked, rows, sizeof *m->ranked, falling);
     for (size_t i = 0; i < rows; i++) {
-        const fplt__ranked *row = &answers->ranked[i];
+        const fplt__ranked *row = &m->ranked[i];
         *(row->positive ? &positives : &negatives) += row->weight;
     }
     if (!(positives > 0 && negatives > 0))
-        return FPLT_OK;
+        return;
     made->roc[made->roc_count++] = (fplt_roc_point){0, 0, HUGE_VAL};
     for (size_t i = 0, end; i < rows; i = end) {
-        double score = answers->ranked[i].score;
-        for (end = i; end < rows && answers->ranked[end].score == score; end++) {
-            const fplt__ranked *row = &answers->ranked[end];
+        double score = m->ranked[i].score;
+        for (end = i; end < rows && m->ranked[end].score == score; end++) {
+            const fplt__ranked *row = &m->ranked[end];
             *(row->positive ? &found : &wrong) += row->weight;
         }
         made->roc[made->roc_count++] =
             (fplt_roc_point){wrong / negatives, found / positives, score};
     }
-    return FPLT_OK;
+}
+
+/* Where rows count alike, from the sorted scores. */
+static void trace_sorted(const double *sorted, size_t positives, size_t rows, fplt_assessment *made)
+{
+    const double *positive = sorted, *other = positive + positives;
+    size_t others = rows - positives, p = positives, o = others;
+    if (!positives || !others)
+        return;
+    made->roc[made->roc_count++] = (fplt_roc_point){0, 0, HUGE_VAL};
+    while (p || o) {
+        double score = !o || (p && positive[p - 1] > other[o - 1]) ? positive[p - 1] : other[o - 1];
+        while (p && !(positive[p - 1] < score))
+            p--;
+        while (o && !(other[o - 1] < score))
+            o--;
+        made->roc[made->roc_count++] =
+            (fplt_roc_point){(double)(others - o) / (double)others,
+                             (double)(positives - p) / (double)positives, score};
+    }
+}
+
+/* Where rows have weights, the second class was ranked last. */
+static fplt_status trace(struct measuring *m, fplt_assessment *made, fplt_error *error)
+{
+    size_t rows = m->answers->rows, positives;
+    fplt_status status =
+        fplt__alloc_into(&made->roc, rows + 1, sizeof *made->roc, "the ROC curve", error);
+    if (status)
+        return status;
+    if (m->ranked) {
+        trace_weighted(m, made);
+        return FPLT_OK;
+    }
+    const struct side side = {m->answers, 0, 1};
+    const fplt__scores scores = {rows, side_score, &side};
+    if (!(status = fplt__scores_sort(&scores, &m->room, &positives, error)))
+        trace_sorted(m->room.number, positives, rows, made);
+    return status;
 }
 
 /* Rows by their probability of the second class, in ten bins of equal width. */
-static void calibrate(const struct answers *answers, size_t rows, fplt_assessment *made)
+static void calibrate(const struct measuring *m, fplt_assessment *made)
 {
+    const fplt__answers *answers = m->answers;
     double whole[FPLT_CALIBRATION_BINS] = {0};
-    for (size_t i = 0; i < rows; i++) {
-        double probability = answers->probabilities[2 * i + 1];
+    for (size_t i = 0; i < answers->rows; i++) {
+        double probability = fplt__answers_probabilities(answers, i, m->probabilities)[1];
         size_t place = (size_t)(probability * FPLT_CALIBRATION_BINS);
         place = place < FPLT_CALIBRATION_BINS ? place : FPLT_CALIBRATION_BINS - 1;
         fplt_calibration_bin *bin = &made->bin[place];
         bin->rows++;
         whole[place] += weight_of(answers, i);
         bin->predicted += weight_of(answers, i) * probability;
-        bin->observed += weight_of(answers, i) * answers->actual[i];
+        bin->observed += weight_of(answers, i) * fplt__answers_actual_class(answers, i);
     }
     for (size_t b = 0; b < FPLT_CALIBRATION_BINS; b++) {
         fplt_calibration_bin *bin = &made->bin[b];
@@ -373,60 +381,63 @@ static void calibrate(const struct answers *answers, size_t rows, fplt_assessmen
     made->calibrated = 1;
 }
 
-static fplt_status look_closer(const struct answers *answers, size_t rows, fplt_assessment *made,
-                               fplt_error *error)
+static fplt_status count_confusion(struct measuring *m, fplt_assessment *made, fplt_error *error)
 {
-    uint32_t classes = answers->model->info.classes;
-    size_t cells = (size_t)classes * classes;
-    fplt_status status;
-    made->classes = classes;
-    made->threshold = answers->threshold;
-    if (!classes)
-        return FPLT_OK;
-    if ((status = fplt__alloc_into(&made->confusion, cells, sizeof *made->confusion,
-                                   "the confusion matrix", error)) ||
-        (status = fplt__alloc_into(&made->each, classes, sizeof *made->each, "the classes", error)))
+    size_t cells = (size_t)made->classes * made->classes;
+    fplt_status status = fplt__alloc_into(&made->confusion, cells, sizeof *made->confusion,
+                                          "the confusion matrix", error);
+    if (!status && m->answers->weight)
+        status = fplt__alloc_into(&made->confusion_weight, cells, sizeof *made->confusion_weight,
+                                  "the confusion matrix", error);
+    if (status)
         return status;
-    if (answers->weight &&
-        (status = fplt__alloc_into(&made->confusion_weight, cells, sizeof *made->confusion_weight,
-                                   "the confusion matrix", error)))
-        return status;
-    for (size_t i = 0; i < rows; i++)
-        made->confusion[(size_t)answers->actual[i] * classes + (size_t)answers->predicted[i]]++;
-    count_classes(answers, 0, rows);
-    if (answers->weight)
-        memcpy(made->confusion_weight, answers->confusion, cells * sizeof *answers->confusion);
-    for (uint32_t k = 0; k < classes; k++) {
-        fplt__hit_rates rates = fplt__rates_of(answers->confusion, classes, k);
-        made->each[k] = (fplt_class_quality){.precision = rates.precision,
-                                             .recall = rates.recall,
-                                             .f1 = rates.f1,
-                                             .auc = area_of(answers, 0, rows, k)};
-        for (uint32_t j = 0; j < classes; j++)
-            made->each[k].rows += made->confusion[k * classes + j];
-    }
-    if (classes != 2)
-        return FPLT_OK;
-    if (answers->probabilities)
-        calibrate(answers, rows, made);
-    return trace(answers, rows, made, error);
+    for (size_t i = 0; i < m->answers->rows; i++)
+        made->confusion[m->answers->called[i]]++;
+    count_classes(m, 0, m->answers->rows);
+    if (m->answers->weight)
+        memcpy(made->confusion_weight, m->confusion, cells * sizeof *m->confusion);
+    return FPLT_OK;
 }
 
-fplt_status fplt_model_assess(const fplt_model *model, const fplt_dataset *dataset,
-                              double threshold, fplt_quality *each, fplt_assessment *made,
-                              fplt_error *error)
+static fplt_status look_at_classes(struct measuring *m, fplt_assessment *made, fplt_error *error)
 {
-    struct answers answers = {.model = model, .threshold = threshold};
-    *made = (fplt_assessment){.threshold = threshold};
-    fplt_status status = check(model, dataset, threshold, error);
-    if (status)
-        return status;
-    if (!(status = answer(&answers, dataset, error)) &&
-        !(status = measure_all(&answers, dataset, each, &made->all, error)))
-        status = look_closer(&answers, fplt_dataset_rows(dataset), made, error);
-    clear_answers(&answers);
-    if (status)
-        fplt_assessment_clear(made);
+    uint32_t classes = made->classes;
+    fplt_status status =
+        fplt__alloc_into(&made->each, classes, sizeof *made->each, "the classes", error);
+    for (uint32_t k = 0; k < classes && !status; k++) {
+        fplt_class_quality *own = &made->each[k];
+        fplt__hit_rates rates = fplt__rates_of(m->confusion, classes, k);
+        *own = (fplt_class_quality){
+            .precision = rates.precision, .recall = rates.recall, .f1 = rates.f1};
+        for (uint32_t j = 0; j < classes; j++)
+            own->rows += made->confusion[k * classes + j];
+        /* of two classes whose rows count alike, both have the area that is known */
+        if (classes == 2 && !m->ranked)
+            own->auc = made->all.auc;
+        else
+            status = area_of(m, 0, m->answers->rows, k, &own->auc, error);
+    }
+    return status;
+}
+
+fplt_status fplt__answers_look_closer(const fplt__answers *answers, int curve,
+                                      fplt_assessment *made, fplt_error *error)
+{
+    struct measuring m;
+    made->classes = answers->model->info.classes;
+    made->threshold = answers->threshold;
+    if (!made->classes)
+        return FPLT_OK;
+    fplt_status status = begin_measuring(&m, answers, error);
+    if (!status)
+        status = count_confusion(&m, made, error);
+    if (!status)
+        status = look_at_classes(&m, made, error);
+    if (!status && made->classes == 2 && answers->model->kind->probable)
+        calibrate(&m, made);
+    if (!status && made->classes == 2 && curve)
+        status = trace(&m, made, error);
+    end_measuring(&m);
     return status;
 }
 
@@ -437,15 +448,4 @@ void fplt_assessment_clear(fplt_assessment *assessment)
     fplt__free(assessment->each);
     fplt__free(assessment->roc);
     *assessment = (fplt_assessment){.threshold = NAN};
-}
-
-fplt_status fplt_model_evaluate(const fplt_model *model, const fplt_dataset *dataset,
-                                fplt_quality *each, fplt_quality *all, fplt_error *error)
-{
-    struct answers answers = {.model = model, .threshold = NAN};
-    fplt_status status = check(model, dataset, NAN, error);
-    if (!status && !(status = answer(&answers, dataset, error)))
-        status = measure_all(&answers, dataset, each, all, error);
-    clear_answers(&answers);
-    return status;
 }

@@ -8,7 +8,9 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "fedplt/export.h"
 #include "fedplt/report.h"
+#include "report/report.h"
 
 const char *fplt__model_feature_name(const fplt_model *model, size_t feature, char *room,
                                      size_t size)
@@ -59,10 +61,10 @@ static void add_row(const fplt_model *model, fplt_table *table, uint32_t output,
                     double weight, double own)
 {
     if (model->outputs > 1)
-        fplt_table_text(table, model->info.class_names[output]);
-    fplt_table_text(table, name);
-    fplt_table_number(table, weight, 6);
-    fplt_table_number(table, own, 6);
+        fplt__table_text(table, model->info.class_names[output]);
+    fplt__table_text(table, name);
+    fplt__table_number(table, weight, 6);
+    fplt__table_number(table, own, 6);
 }
 
 static void fill_coefficients(const fplt_model *model, fplt_table *table)
@@ -86,7 +88,7 @@ fplt_status fplt_model_coefficients(const fplt_model *model, fplt_table **table,
 {
     static const char *const columns[] = {"class", "name", "coefficient", "in_own_units"};
     int several = model->outputs > 1;
-    fplt_status status = fplt_table_create(columns + !several, 3 + several, table, error);
+    fplt_status status = fplt__table_create(columns + !several, 3 + several, table, error);
     if (!status)
         fill_coefficients(model, *table);
     return status;
@@ -100,7 +102,7 @@ static fplt_status write_csv(const fplt_model *model, const char *path, fplt_err
     if (status)
         return status;
     if (!(status = fplt_table_render(table, FPLT_TABLE_CSV, &text, error)))
-        status = fplt_file_save(path, 0666, text, strlen(text), error);
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     fplt_table_destroy(table);
     return status;
@@ -112,7 +114,7 @@ static fplt_status write_onnx(const fplt_model *model, const char *path, fplt_er
     size_t size;
     fplt_status status = fplt__model_onnx(model, &bytes, &size, error);
     if (!status)
-        status = fplt_file_save(path, 0666, bytes, size, error);
+        status = fplt__file_save(path, 0666, bytes, size, error);
     fplt__free(bytes);
     return status;
 }

@@ -6,6 +6,9 @@
 
 #include "data/dataset.h"
 #include "fedplt/model.h"
+#include "data/dataset_access.h"
+#include "report/model_access.h"
+#include "report/report.h"
 #include "report/table.h"
 
 /* The column of a feature: of a level the name of its category. */
@@ -28,15 +31,15 @@ static int is_counted(const fplt_dataset *dataset, size_t feature)
            dataset->group[feature] != dataset->group[feature - 1];
 }
 
-fplt_status fplt_filled_table(const fplt_dataset *dataset, fplt_table **table, fplt_error *error)
+fplt_status fplt__filled_table(const fplt_dataset *dataset, fplt_table **table, fplt_error *error)
 {
     static const char *const columns[] = {"column", "site", "filled", "rows", "share"};
-    fplt_status status = fplt_table_create(columns, 5, table, error);
+    fplt_status status = fplt__table_create(columns, 5, table, error);
     for (size_t j = 0; j < fplt_dataset_features(dataset) && !status; j++) {
         if (!is_counted(dataset, j))
             continue;
         for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
-            size_t count = fplt_dataset_filled(dataset, i, j);
+            size_t count = fplt__dataset_filled(dataset, i, j);
             size_t rows = fplt__dataset_count(dataset, i);
             const char *site = fplt_dataset_agent_name(dataset, i);
             char name[256], number[16];
@@ -44,11 +47,11 @@ fplt_status fplt_filled_table(const fplt_dataset *dataset, fplt_table **table, f
                 continue;
             name_column(dataset, j, name, sizeof name);
             snprintf(number, sizeof number, "%u", i);
-            fplt_table_text(*table, name);
-            fplt_table_text(*table, site ? site : number);
-            fplt_table_whole(*table, (long long)count);
-            fplt_table_whole(*table, (long long)rows);
-            fplt_table_number(*table, rows ? (double)count / (double)rows : 0, 3);
+            fplt__table_text(*table, name);
+            fplt__table_text(*table, site ? site : number);
+            fplt__table_whole(*table, (long long)count);
+            fplt__table_whole(*table, (long long)rows);
+            fplt__table_number(*table, rows ? (double)count / (double)rows : 0, 3);
         }
     }
     return status;
@@ -58,9 +61,9 @@ json_t *fplt__filled_json(const fplt_dataset *dataset)
 {
     fplt_table *table;
     json_t *made = NULL;
-    if (fplt_filled_table(dataset, &table, NULL))
+    if (fplt__filled_table(dataset, &table, NULL))
         return NULL;
-    if (fplt_table_rows(table))
+    if (fplt__table_rows(table))
         made = fplt__table_json(table);
     fplt_table_destroy(table);
     return made;

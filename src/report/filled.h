@@ -5,7 +5,7 @@
 
 #include "fedplt/data.h"
 
-/* fplt_filled_table as JSON, a new reference; NULL where nothing was filled in, or there is no memory. */
+/* fplt__filled_table as JSON, a new reference; NULL where nothing was filled in, or there is no memory. */
 json_t *fplt__filled_json(const fplt_dataset *dataset);
 
 #endif

@@ -5,18 +5,20 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "fedplt/report.h"
+#include "base/text.h"
+#include "report/report.h"
 
 struct fplt_history {
     fplt_progress *rows; /* owned */
     size_t count, capacity;
 };
 
-fplt_status fplt_history_create(fplt_history **history, fplt_error *error)
+fplt_status fplt__history_create(fplt_history **history, fplt_error *error)
 {
     return fplt__alloc_into(history, 1, sizeof **history, "the history of a run", error);
 }
 
-void fplt_history_destroy(fplt_history *history)
+void fplt__history_destroy(fplt_history *history)
 {
     if (!history)
         return;
@@ -24,8 +26,8 @@ void fplt_history_destroy(fplt_history *history)
     fplt__free(history);
 }
 
-fplt_status fplt_history_add(fplt_history *history, const fplt_progress *progress,
-                             fplt_error *error)
+fplt_status fplt__history_add(fplt_history *history, const fplt_progress *progress,
+                              fplt_error *error)
 {
     if (!progress->measured)
         return FPLT_OK;
@@ -52,11 +54,11 @@ static const char *const columns[] = {"round",    "active",     "criterion",  "o
 
 enum { COLUMNS = sizeof columns / sizeof *columns, LARGEST_FILE = 1 << 30 };
 
-fplt_status fplt_history_csv(const fplt_history *history, char **text, fplt_error *error)
+fplt_status fplt__history_csv(const fplt_history *history, char **text, fplt_error *error)
 {
     fplt_table *table;
     *text = NULL;
-    fplt_status status = fplt_table_create(columns, COLUMNS, &table, error);
+    fplt_status status = fplt__table_create(columns, COLUMNS, &table, error);
     if (status)
         return status;
     for (size_t i = 0; i < history->count; i++) {
@@ -64,18 +66,19 @@ fplt_status fplt_history_csv(const fplt_history *history, char **text, fplt_erro
         const fplt_measure *measure = &row->measure;
         const fplt_counters *counters = &row->counters;
         int known = measure->classifies && measure->records;
-        fplt_table_whole(table, (long long)row->round);
-        fplt_table_whole(table, row->active);
-        fplt_table_number(table, measure->criterion, 6);
-        fplt_table_number(table, measure->objective, 6);
-        fplt_table_number(table, known ? (double)measure->hits / (double)measure->records : NAN, 6);
-        fplt_table_number(table, counters->gradients, 6);
-        fplt_table_whole(table, (long long)counters->vectors_up);
-        fplt_table_whole(table, (long long)counters->vectors_down);
-        fplt_table_whole(table, (long long)counters->bytes_up);
-        fplt_table_whole(table, (long long)counters->bytes_down);
-        fplt_table_number(table, counters->time, 6);
-        fplt_table_number(table, counters->paper_time, 6);
+        fplt__table_whole(table, (long long)row->round);
+        fplt__table_whole(table, row->active);
+        fplt__table_number(table, measure->criterion, 6);
+        fplt__table_number(table, measure->objective, 6);
+        fplt__table_number(table, known ? (double)measure->hits / (double)measure->records : NAN,
+                           6);
+        fplt__table_number(table, counters->gradients, 6);
+        fplt__table_whole(table, (long long)counters->vectors_up);
+        fplt__table_whole(table, (long long)counters->vectors_down);
+        fplt__table_whole(table, (long long)counters->bytes_up);
+        fplt__table_whole(table, (long long)counters->bytes_down);
+        fplt__table_number(table, counters->time, 6);
+        fplt__table_number(table, counters->paper_time, 6);
     }
     status = fplt_table_render(table, FPLT_TABLE_CSV, text, error);
     fplt_table_destroy(table);
@@ -93,7 +96,7 @@ static int parse_line(const char *line, double *numbers)
         memcpy(field, line, length);
         field[length] = 0;
         numbers[i] = NAN;
-        if (length && fplt_parse_real(field, &numbers[i]))
+        if (length && fplt__parse_real(field, &numbers[i]))
             return 0;
         if ((line[length] == ',') != (i + 1 < COLUMNS))
             return 0;
@@ -139,12 +142,12 @@ static int is_header(const char *line)
     return 1;
 }
 
-fplt_status fplt_history_read(fplt_history *history, const char *path, uint64_t before,
-                              uint64_t records, fplt_error *error)
+fplt_status fplt__history_read(fplt_history *history, const char *path, uint64_t before,
+                               uint64_t records, fplt_error *error)
 {
     char *text;
     size_t length, number = 0;
-    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &length, error);
+    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &length, error);
     if (status)
         return status;
     for (char *line = text, *end; !status && line < text + length; line = end + 1) {
@@ -156,15 +159,15 @@ fplt_status fplt_history_read(fplt_history *history, const char *path, uint64_t 
                                     "%s:%zu: this is not the history of a run", path, number);
         } else if (number > 1 && numbers[0] < (double)before) {
             fplt_progress row = row_of(numbers, records);
-            status = fplt_history_add(history, &row, error);
+            status = fplt__history_add(history, &row, error);
         }
     }
     fplt__free(text);
     return status;
 }
 
-fplt_status fplt_history_plot(const fplt_history *history, const char *title, const char *label,
-                              double tolerance, const char *path, fplt_error *error)
+fplt_status fplt__history_plot(const fplt_history *history, const char *title, const char *label,
+                               double tolerance, const char *path, fplt_error *error)
 {
     double *x;
     size_t count = history->count;
@@ -176,16 +179,16 @@ fplt_status fplt_history_plot(const fplt_history *history, const char *title, co
         x[i] = (double)history->rows[i].round;
         y[i] = history->rows[i].measure.criterion;
     }
-    fplt_series curve = {"criterion", x, y, count};
-    fplt_plot plot = {.title = title,
-                      .x_label = "communication round",
-                      .y_label = label ? label : "‖Σ ∇fᵢ(x̄)‖²",
-                      .log_y = 1,
-                      .target = tolerance,
-                      .target_label = "tolerance",
-                      .series = &curve,
-                      .count = 1};
-    status = fplt_plot_write(&plot, path, error);
+    fplt__series curve = {"criterion", x, y, count};
+    fplt__plot plot = {.title = title,
+                       .x_label = "communication round",
+                       .y_label = label ? label : "‖Σ ∇fᵢ(x̄)‖²",
+                       .log_y = 1,
+                       .target = tolerance,
+                       .target_label = "tolerance",
+                       .series = &curve,
+                       .count = 1};
+    status = fplt__plot_write(&plot, path, error);
     fplt__free(x);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "fedplt/report.h"
+#include "report/report.h"
 
 /* Text that stays text, between tags and in quoted attributes. */
 void fplt__html_text(fplt__buffer *out, const char *text);
@@ -18,7 +19,7 @@ typedef struct fplt__chart_frame {
 } fplt__chart_frame;
 
 /* Curves; points that cannot be drawn are left out, and those that fall together drawn once. */
-void fplt__chart_curves(fplt__buffer *out, const fplt_plot *plot, const fplt__chart_frame *frame);
+void fplt__chart_curves(fplt__buffer *out, const fplt__plot *plot, const fplt__chart_frame *frame);
 
 /* A value with its interval. */
 typedef struct fplt__interval {

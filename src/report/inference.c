@@ -1,6 +1,7 @@
 /* Standard errors of a model's coefficients, as a table: sums over records, and what they say of every coefficient. */
 #include "fedplt/inference.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -9,10 +10,14 @@
 #include "base/statistics.h"
 #include "engine/engine.h"
 #include "objective/objective.h"
+#include "objective/objective_access.h"
 #include "privacy/normal.h"
 #include "report/covariance.h"
 #include "report/export.h"
+#include "report/inference.h"
 #include "report/model.h"
+#include "report/model_access.h"
+#include "report/report.h"
 
 fplt_summary_settings fplt_summary_defaults(void)
 {
@@ -82,9 +87,9 @@ fplt_status fplt__inference_complete(const char *loss, size_t n, size_t intercep
     return FPLT_OK;
 }
 
-fplt_status fplt_inference_make(const fplt_objective *objective, const char *loss, const double *x,
-                                int penalised, int by_rows, fplt_inference *inference,
-                                fplt_error *error)
+fplt_status fplt__inference_from_objective(const fplt_objective *objective, const char *loss,
+                                           const double *x, int penalised, int by_rows,
+                                           fplt_inference *inference, fplt_error *error)
 {
     return fplt__inference_make(objective, NULL, loss, x, penalised, by_rows, inference, error);
 }
@@ -114,11 +119,11 @@ fplt_status fplt__inference_make(const fplt_objective *objective, fplt_engine *e
     if (!status)
         status = sum_records(objective, engine, x, &sums, error);
     if (!status)
-        status = fplt__inference_complete(loss, n, fplt_objective_intercepts(objective), facts,
+        status = fplt__inference_complete(loss, n, fplt__objective_intercepts(objective), facts,
                                           &made, error);
     fplt__free(facts);
     if (status) {
-        fplt_inference_clear(&made);
+        fplt__inference_clear(&made);
         return status;
     }
     *inference = made;
@@ -151,19 +156,19 @@ static double two_sided(double statistic, double freedom)
 static void add_line(fplt_table *table, const struct form *form, double estimate, double deviation)
 {
     double statistic = estimate / deviation, half = form->reach * deviation;
-    fplt_table_number(table, estimate, 6);
-    fplt_table_number(table, deviation, 4);
+    fplt__table_number(table, estimate, 6);
+    fplt__table_number(table, deviation, 4);
     if (form->tests) {
-        fplt_table_number(table, statistic, 4);
-        fplt_table_number(table, two_sided(statistic, form->freedom), 3);
-        fplt_table_number(table, estimate - half, 5);
-        fplt_table_number(table, estimate + half, 5);
+        fplt__table_number(table, statistic, 4);
+        fplt__table_number(table, two_sided(statistic, form->freedom), 3);
+        fplt__table_number(table, estimate - half, 5);
+        fplt__table_number(table, estimate + half, 5);
     }
     if (form->ratio)
-        fplt_table_number(table, exp(estimate), 5);
+        fplt__table_number(table, exp(estimate), 5);
     if (form->ratio && form->tests) {
-        fplt_table_number(table, exp(estimate - half), 5);
-        fplt_table_number(table, exp(estimate + half), 5);
+        fplt__table_number(table, exp(estimate - half), 5);
+        fplt__table_number(table, exp(estimate + half), 5);
     }
 }
 
@@ -199,7 +204,7 @@ static fplt_status create_table(const fplt_model *model, const struct form *form
         columns[count++] = "ratio_low";
         columns[count++] = "ratio_high";
     }
-    return fplt_table_create(columns, count, table, error);
+    return fplt__table_create(columns, count, table, error);
 }
 
 static const char *name_of(const fplt_model *model, size_t feature, char *room, size_t size)
@@ -218,8 +223,8 @@ static void fill_table(const fplt_model *model, const fplt__estimates *made,
         for (size_t j = 0; j < columns; j++) {
             size_t own = j < features ? k * features + j : outputs * features + k;
             if (form->classes)
-                fplt_table_text(table, model->info.class_names[k]);
-            fplt_table_text(table, name_of(model, j, room, sizeof room));
+                fplt__table_text(table, model->info.class_names[k]);
+            fplt__table_text(table, name_of(model, j, room, sizeof room));
             add_line(table, form, made->kept[own] ? made->estimate[own] : NAN,
                      made->kept[own] ? sqrt(made->covariance[own * n + own]) : NAN);
         }
@@ -227,20 +232,38 @@ static void fill_table(const fplt_model *model, const fplt__estimates *made,
 
 /* What stands against it */
 
-static fplt_status check(const fplt_model *model, const fplt_summary_settings *settings,
-                         fplt_error *error)
+/* A federation says which site withheld them. */
+static fplt_status refuse_without_sums(const fplt_model *model, fplt_error *error)
+{
+    json_t *record = model->info.training ? json_loads(model->info.training, 0, NULL) : NULL;
+    const char *who = json_string_value(json_object_get(record, "errors_withheld"));
+    fplt_status status =
+        who ? fplt_error_set(
+                  error, FPLT_UNSUPPORTED,
+                  "the model carries no sums for standard errors (%.300s); give the data "
+                  "as well",
+                  who)
+            : fplt_error_set(error, FPLT_UNSUPPORTED,
+                             "the model carries no sums for standard errors: it is of a federation "
+                             "with `inform: no`, of an earlier program, or has too many columns; "
+                             "give the data as well");
+    json_decref(record);
+    return status;
+}
+
+static fplt_status check_summary(const fplt_model *model, const fplt_summary_settings *settings,
+                                 fplt_error *error)
 {
     if (!(settings->level > 0 && settings->level < 1))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "the level is %g, but it must be between 0 and 1", settings->level);
-    if (fplt_model_is_private(model))
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "the model was trained with privacy: its noise is not in any "
-                              "standard error, and the sums behind one would tell of the records");
+    if (fplt__model_is_private(model))
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "the model was trained with privacy: its noise is not in any "
+            "standard error, and the sums behind one would reveal something about the records");
     if (!model->info.inference)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "the model carries no sums for standard errors (an earlier program "
-                              "wrote it, or it has too many columns): give the data as well");
+        return refuse_without_sums(model, error);
     if (settings->robust && !model->info.inference->scores)
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
@@ -330,7 +353,7 @@ fplt_status fplt_model_summary(const fplt_model *model, const fplt_summary_setti
     fplt__buffer text = {NULL, 0, 0, FPLT_OK};
     *table = NULL;
     *notes = NULL;
-    fplt_status status = check(model, settings, error);
+    fplt_status status = check_summary(model, settings, error);
     if (status || (status = fplt__estimate(model, settings, &made, error)))
         return status;
     struct form form = form_of(model, &made, settings->level);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/inference.h"
 #include "report/model.h"
 
 fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_inference *to,
@@ -16,7 +17,7 @@ fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_infe
     if (!status && from->scores)
         status = fplt__alloc_into(&made.scores, n * n, sizeof(double), "the information", error);
     if (status) {
-        fplt_inference_clear(&made);
+        fplt__inference_clear(&made);
         return status;
     }
     memcpy(made.information, from->information, n * n * sizeof(double));
@@ -26,7 +27,7 @@ fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_infe
     return FPLT_OK;
 }
 
-void fplt_inference_clear(fplt_inference *inference)
+void fplt__inference_clear(fplt_inference *inference)
 {
     fplt__free(inference->information);
     fplt__free(inference->scores);

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "fedplt/report.h"
+#include "report/report.h"
 
 enum { BAR_MIN = 10, BAR_MAX = 40, TEXT_ROOM = 62 };
 
-static double fraction_of(const fplt_meter *meter, const fplt_progress *progress)
+static double fraction_of(const fplt__meter *meter, const fplt_progress *progress)
 {
     double target = meter->tolerance * (meter->relative ? meter->first_criterion : 1);
     double by_rounds = 0, by_criterion = 0;
@@ -42,8 +43,8 @@ static void write_bar(double fraction, unsigned cells, char *bar)
     bar[cells] = 0;
 }
 
-size_t fplt_meter_line(fplt_meter *meter, const fplt_progress *progress, double now, char *line,
-                       size_t size)
+size_t fplt__meter_line(fplt__meter *meter, const fplt_progress *progress, double now, char *line,
+                        size_t size)
 {
     if (!meter->started) {
         meter->begun = meter->drawn = now;

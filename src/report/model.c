@@ -7,7 +7,10 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/schema_access.h"
 #include "objective/loss.h"
+#include "report/inference.h"
+#include "fedplt/export.h"
 
 static fplt_status find_outputs(const fplt_model_info *info, const fplt__loss **kind,
                                 uint32_t *outputs, fplt_error *error)
@@ -66,32 +69,43 @@ static fplt_status check_transform(const fplt_model_info *info, fplt_error *erro
     fplt_status status;
     if ((status = check_finite(transform->mean, info->features, "transform.mean", error)))
         return status;
-    if ((status = check_finite(transform->fill, info->features, "transform.fill", error)))
+    if ((status =
+             check_finite(transform->fill, transform->design ? transform->inputs : info->features,
+                          "transform.fill", error)))
         return status;
     return check_finite(transform->scale, info->features, "transform.scale", error);
 }
 
 /* The weights belong to the features in the order of the schema. */
+fplt__model_inputs fplt__model_inputs_of(const fplt_model_info *info)
+{
+    if (!info->transform || !info->transform->design)
+        return (fplt__model_inputs){info->features, info->feature_names};
+    const fplt__names *names = fplt__design_inputs(info->transform->design);
+    return (fplt__model_inputs){names->count, (const char *const *)names->item};
+}
+
 static fplt_status check_schema(const fplt_model_info *info, fplt_error *error)
 {
+    fplt__model_inputs inputs = fplt__model_inputs_of(info);
     if (!info->schema)
         return FPLT_OK;
-    if (fplt_schema_features(info->schema) != info->features)
+    if (fplt__schema_features(info->schema) != inputs.count)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "the schema has %zu features, but the model has %zu",
-                              fplt_schema_features(info->schema), info->features);
-    for (size_t j = 0; info->feature_names && j < info->features; j++) {
-        const char *name = fplt_schema_feature(info->schema, j, NULL, NULL, NULL, NULL);
-        if (name && strcmp(name, info->feature_names[j]) != 0)
+                              fplt__schema_features(info->schema), inputs.count);
+    for (size_t j = 0; inputs.names && j < inputs.count; j++) {
+        const char *name = fplt__schema_feature(info->schema, j, NULL, NULL, NULL, NULL);
+        if (name && strcmp(name, inputs.names[j]) != 0)
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "feature %zu is '%.80s', but the schema has '%.80s'", j + 1,
-                                  info->feature_names[j], name);
+                                  inputs.names[j], name);
     }
     return FPLT_OK;
 }
 
-static fplt_status check(const fplt_model_info *info, const fplt__loss **kind, uint32_t *outputs,
-                         fplt_error *error)
+static fplt_status check_info(const fplt_model_info *info, const fplt__loss **kind,
+                              uint32_t *outputs, fplt_error *error)
 {
     fplt_status status;
     if ((status = check_classes(info, error)) ||
@@ -165,7 +179,13 @@ static fplt_status copy_transform(const fplt_transform *from, size_t features, f
     fplt_status status = copy_numbers(from->mean, features, &to->mean, error);
     if (!status)
         status = copy_numbers(from->scale, features, &to->scale, error);
-    return status ? status : copy_numbers(from->fill, features, &to->fill, error);
+    if (!status && from->design) {
+        to->inputs = from->inputs;
+        status = fplt__design_copy(from->design, &to->design, error);
+    }
+    return status
+               ? status
+               : copy_numbers(from->fill, from->design ? from->inputs : features, &to->fill, error);
 }
 
 static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt_error *error)
@@ -203,7 +223,7 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
     model->info.training = model->training;
     model->info.feature_names = (const char *const *)model->feature_names;
     model->info.class_names = (const char *const *)model->class_names;
-    model->info.schema = model->schema = fplt_schema_keep(info->schema);
+    model->info.schema = model->schema = fplt__schema_keep(info->schema);
     if (info->inference) {
         if ((status =
                  fplt__inference_copy(info->inference, info->dimension, &model->inference, error)))
@@ -221,7 +241,7 @@ fplt_status fplt_model_create(const fplt_model_info *info, fplt_model **out, fpl
     uint32_t outputs = 0;
     *out = NULL;
     const fplt__loss *kind;
-    fplt_status status = check(info, &kind, &outputs, error);
+    fplt_status status = check_info(info, &kind, &outputs, error);
     if (status)
         return status;
     if ((status = fplt__alloc_into(&model, 1, sizeof *model, "a model", error)))
@@ -266,7 +286,7 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->dates);
     fplt__free(model->program);
     fplt__free(model->training);
-    fplt_inference_clear(&model->inference);
+    fplt__inference_clear(&model->inference);
     json_decref(model->record);
     fplt__free(model);
 }
@@ -303,7 +323,7 @@ fplt_status fplt_model_write(const fplt_model *model, const char *path, fplt_err
     char *text;
     fplt_status status = fplt_model_text(model, &text, error);
     if (!status)
-        status = fplt_file_save(path, 0666, text, strlen(text), error);
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
     fplt__free(text);
     return status;
 }

@@ -3,10 +3,14 @@
 
 #include <jansson.h>
 
+#include "data/blocks.h"
+#include "data/formula.h"
 #include "fedplt/inference.h"
 #include "fedplt/model.h"
+#include "fedplt/record.h"
 #include "fedplt/schema.h"
 #include "objective/loss.h"
+#include "promise/certificate.h"
 
 struct fplt_model {
     fplt_model_info info;   /* all it points at is owned */
@@ -22,13 +26,16 @@ struct fplt_model {
     json_t *record; /* owned: what `training` is the text of; NULL: parse that */
 };
 
+/* The linear predictor where all columns are 0 before they were centred and scaled; of several sites, the reference site's. */
+double fplt__model_score_at_zero(const fplt_model *model);
+
 /* A new reference to the whole as JSON, or NULL when there is no memory or a text is not UTF-8. */
 json_t *fplt__model_json(const fplt_model *model);
 
 /* Beyond so many coordinates the sums behind standard errors are left out: they cost as much as
  * hundreds of gradients, and their square in the file. */
 enum { FPLT__INFERENCE_TO = 200 };
-/* fplt_inference_make of the agents of an engine, wherever they are; NULL: all are in the objective. */
+/* fplt__inference_from_objective of the agents of an engine, wherever they are; NULL: all are in the objective. */
 fplt_status fplt__inference_make(const fplt_objective *objective, fplt_engine *engine,
                                  const char *loss, const double *x, int penalised, int by_rows,
                                  fplt_inference *inference, fplt_error *error);
@@ -42,6 +49,24 @@ void fplt__inference_disperse(int dispersed, size_t n, fplt_inference *inference
 /* Copies the matrices of n x n numbers. */
 fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_inference *to,
                                  fplt_error *error);
+/* FPLT_BAD_VALUE where the rows have other features than the model. */
+fplt_status fplt__model_check_rows(const fplt_model *model, const fplt_rows *rows,
+                                   fplt_error *error);
+/* From the scores of a row: the probability of each class, of models that have them; and the class or the value. */
+void fplt__model_probabilities(const fplt_model *model, const double *scores,
+                               double *probabilities);
+double fplt__model_predicted(const fplt_model *model, const double *scores);
+/* One row: `outputs` scores, the probability of each class unless NULL, and the class or the value. */
+void fplt__model_answer(const fplt_model *model, const fplt_rows *rows, size_t row, double *scores,
+                        double *probabilities, double *predicted);
+/* The rows of a long file block by block, as fplt_model_dataset has them; FPLT_UNSUPPORTED where they are read at once. What
+ * `settings` points to must outlive the blocks. */
+fplt_status fplt__model_blocks_open(const fplt_model *model, const char *path,
+                                    const fplt_read_settings *settings, int labelled,
+                                    fplt__blocks **blocks, fplt_error *error);
+fplt_status fplt__model_blocks_next(const fplt_model *model, const fplt_read_settings *settings,
+                                    int labelled, fplt__blocks *blocks, fplt_dataset **dataset,
+                                    fplt_error *error);
 /* The cost of the model's loss alone: no regulariser, and no bound on the linear predictor of counts, so that it
  * does not depend on the data. */
 fplt_objective_settings fplt__model_cost(const fplt_model *model);
@@ -54,12 +79,28 @@ fplt_status fplt__inference_read(const json_t *object, const char *path, size_t 
 fplt_status fplt__record_make(const fplt_job_view *view, fplt_engine *engine, const double *weights,
                               const fplt_model *model, fplt_record *record, fplt_error *error);
 
-/* As fplt_model_from_run, with the record of the run as it was used; it may be NULL. */
+/* The model of an engine that ran a job, with the whole record of its training: problem, algorithm,
+ * parameters and why, seed, kernel, outcome, measures and counters. `result` may be NULL, and so may `record`, which
+ * receives the record of the run as it was used. */
 fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
                                  const fplt_result *result, fplt_record *record, fplt_model **model,
                                  fplt_error *error);
 
-/* Puts a certificate (borrowed) into the training record. */
-fplt_status fplt__model_certify(fplt_model *model, json_t *certificate, fplt_error *error);
+/* Puts a member, a reference that is taken over, into the training record of a model of a run. */
+fplt_status fplt__model_add_record(fplt_model *model, const char *name, json_t *value,
+                                   fplt_error *error);
+
+/* Certifies the model and puts the certificate, a new reference, into its training record. */
+fplt_status fplt__model_certify(fplt_model *model, const fplt_promise_view *view,
+                                fplt__certificate_run *run, const fplt_key *key,
+                                json_t **certificate, fplt_error *error);
+
+/* The columns that a model reads: its features, or those that its formula is over. */
+typedef struct fplt__model_inputs {
+    size_t count;
+    const char *const *names; /* or NULL */
+} fplt__model_inputs;
+
+fplt__model_inputs fplt__model_inputs_of(const fplt_model_info *info);
 
 #endif

@@ -2,12 +2,17 @@
  * passes over fields it does not know. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/schema_access.h"
+#include "report/inference.h"
 #include "report/model.h"
+#include "report/model_access.h"
+#include "fedplt/export.h"
 
 #define FORMAT  "fedplt-model"
 #define VERSION 1
@@ -55,7 +60,7 @@ static json_t *training_of(const fplt_model *model)
     return given ? json_loads(given, JSON_REJECT_DUPLICATES, NULL) : json_object();
 }
 
-int fplt_model_is_private(const fplt_model *model)
+int fplt__model_is_private(const fplt_model *model)
 {
     json_t *record = training_of(model);
     int is = json_object_get(record, "privacy") != NULL;
@@ -65,13 +70,29 @@ int fplt_model_is_private(const fplt_model *model)
 
 static json_t *schema_of(const fplt_model_info *info)
 {
-    return info->schema ? json_loads(fplt_schema_text(info->schema), JSON_REJECT_DUPLICATES, NULL)
+    return info->schema ? json_loads(fplt__schema_text(info->schema), JSON_REJECT_DUPLICATES, NULL)
                         : json_null();
 }
 
 static json_t *inference_of(const fplt_model_info *info)
 {
     return info->inference ? fplt__inference_json(info->inference, info->dimension) : json_null();
+}
+
+static json_t *formula_json(const fplt_design *design)
+{
+    const fplt__names *inputs = fplt__design_inputs(design);
+    size_t count;
+    const double *found = fplt__design_numbers(design, &count);
+    json_t *none = json_array();
+    const fplt__names *sites = fplt__design_sites(design);
+    json_t *made = json_pack("{s:o, s:o, s:o}", "text", text_or_null(fplt__design_text(design)),
+                             "columns", texts((const char *const *)inputs->item, inputs->count),
+                             "numbers", count ? numbers(found, count) : json_incref(none));
+    json_decref(none);
+    if (made && sites->count)
+        json_object_set_new(made, "sites", texts((const char *const *)sites->item, sites->count));
+    return made;
 }
 
 /* What only some models have is left out of the others, whose digests then stay what they were. */
@@ -94,7 +115,12 @@ static json_t *with_rest(json_t *document, const fplt_model_info *info)
                                       texts(info->reference_levels, info->reference_count));
     if (info->transform->fill)
         failed |= json_object_set_new(json_object_get(document, "transform"), "fill",
-                                      numbers(info->transform->fill, info->features));
+                                      numbers(info->transform->fill, info->transform->design
+                                                                         ? info->transform->inputs
+                                                                         : info->features));
+    if (info->transform->design)
+        failed |= json_object_set_new(json_object_get(document, "transform"), "formula",
+                                      formula_json(info->transform->design));
     if (!failed)
         return document;
     json_decref(document);
@@ -295,6 +321,56 @@ static fplt_status take_features(struct draft *draft, const json_t *root, fplt_e
     return FPLT_OK;
 }
 
+/* The columns that a formula is over, and what was found of them; its columns are the features. */
+static fplt_status take_formula(struct draft *draft, const json_t *object, fplt_error *error)
+{
+    const char *text = json_string_value(json_object_get(object, "text"));
+    const json_t *columns = json_object_get(object, "columns");
+    const json_t *found = json_object_get(object, "numbers");
+    const json_t *places = json_object_get(object, "sites");
+    size_t count = json_array_size(columns), numbers = json_array_size(found);
+    size_t all = count + json_array_size(places);
+    fplt__span *spans = NULL;
+    double *values = NULL;
+    fplt__names inputs = {0, NULL}, sites = {0, NULL};
+    int legal = (text || all > count) && count && json_is_array(found);
+    fplt_status status = fplt__alloc_into(&spans, all + 1, sizeof *spans, "a formula", error);
+    if (!status)
+        status = fplt__alloc_into(&values, numbers + 1, sizeof *values, "a formula", error);
+    for (size_t j = 0; !status && j < all; j++) {
+        const char *name = json_string_value(j < count ? json_array_get(columns, j)
+                                                       : json_array_get(places, j - count));
+        legal = legal && name;
+        spans[j] = (fplt__span){name ? name : "", name ? strlen(name) : 0};
+    }
+    for (size_t j = 0; !status && j < numbers; j++) {
+        legal = legal && json_is_number(json_array_get(found, j));
+        values[j] = json_number_value(json_array_get(found, j));
+        legal = legal && isfinite(values[j]);
+    }
+    if (!status && !legal)
+        status = fplt_error_set(error, FPLT_BAD_DATA,
+                                "%s: transform.formula must have text, columns and numbers",
+                                draft->path);
+    if (!status)
+        status = fplt__names_make(spans + count, all - count, &sites, error);
+    if (!status && !(status = fplt__names_make(spans, count, &inputs, error)))
+        status = fplt__design_restore(text, &inputs, values, numbers, &sites,
+                                      &draft->transform.design, error);
+    draft->transform.inputs = count;
+    if (!status && fplt__design_names(draft->transform.design)->count != draft->info.features)
+        status = fplt_error_set(error, FPLT_BAD_DATA,
+                                "%s: transform.formula makes %zu columns, but there are %zu "
+                                "features",
+                                draft->path, fplt__design_names(draft->transform.design)->count,
+                                draft->info.features);
+    fplt__names_clear(&inputs);
+    fplt__names_clear(&sites);
+    fplt__free(spans);
+    fplt__free(values);
+    return status;
+}
+
 static fplt_status take_transform(struct draft *draft, const json_t *root, fplt_error *error)
 {
     const json_t *object;
@@ -312,8 +388,11 @@ static fplt_status take_transform(struct draft *draft, const json_t *root, fplt_
         (status =
              take_numbers(draft, object, "fill", ARRAY_OR_NULL, &transform->fill, &fills, error)))
         return status;
+    if (json_object_get(object, "formula") &&
+        (status = take_formula(draft, json_object_get(object, "formula"), error)))
+        return status;
     if ((transform->mean && means != wanted) || (transform->scale && scales != wanted) ||
-        (transform->fill && fills != wanted))
+        (transform->fill && fills != (transform->design ? transform->inputs : wanted)))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "%s: transform must have one mean, scale and fill a feature (%zu)",
                               draft->path, wanted);
@@ -362,7 +441,7 @@ static fplt_status take_schema(struct draft *draft, const json_t *root, fplt_err
     if (!text)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "%s: the field schema must be an object or null", draft->path);
-    fplt_status status = fplt_schema_parse(text, strlen(text), draft->path, &draft->schema, error);
+    fplt_status status = fplt__schema_parse(text, strlen(text), draft->path, &draft->schema, error);
     draft->info.schema = draft->schema;
     free(text);
     return status;
@@ -422,8 +501,26 @@ static void clear(struct draft *draft)
     fplt__free(draft->class_names);
     fplt__free(draft->references);
     fplt__free(draft->weights);
-    fplt_inference_clear(&draft->inference);
+    fplt__inference_clear(&draft->inference);
     free(draft->training);
+}
+
+/* A federation with `loss: custom` writes weights that only the program of the cost can use. */
+static int is_custom(const json_t *root)
+{
+    const char *loss = json_string_value(json_object_get(root, "loss"));
+    return loss && strcmp(loss, "custom") == 0;
+}
+
+static fplt_status refuse_custom(const json_t *root, const char *path, fplt_error *error)
+{
+    const json_t *model = json_object_get(root, "model");
+    const char *name = json_string_value(json_object_get(model, "name")),
+               *version = json_string_value(json_object_get(model, "version"));
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "%s: the model of the custom cost %.40s %.40s, whose `weights` only the "
+                          "program of that cost can use; fedplt reads models of built-in losses",
+                          path, name ? name : "?", version ? version : "?");
 }
 
 fplt_status fplt_model_parse(const char *text, size_t length, const char *path, fplt_model **model,
@@ -438,11 +535,12 @@ fplt_status fplt_model_parse(const char *text, size_t length, const char *path, 
                               "%s:%d: this is not JSON: %s; a model is a file such as "
                               "fedplt-out/model.json, and stands before the data",
                               path, where.line, where.text);
-    fplt_status status = json_is_object(root) ? take_all(&draft, root, error)
-                                              : fplt_error_set(error, FPLT_BAD_DATA,
-                                                               "%s: this is not a model: it must "
-                                                               "be one JSON object",
-                                                               path);
+    fplt_status status = is_custom(root)        ? refuse_custom(root, path, error)
+                         : json_is_object(root) ? take_all(&draft, root, error)
+                                                : fplt_error_set(error, FPLT_BAD_DATA,
+                                                                 "%s: this is not a model: it must "
+                                                                 "be one JSON object",
+                                                                 path);
     if (!status && (status = fplt_model_create(&draft.info, model, error)))
         fplt_error_prefix(error, "%s", path);
     if (!status)
@@ -462,7 +560,7 @@ fplt_status fplt_model_read(const char *path, fplt_model **model, fplt_error *er
         snprintf(inside, sizeof inside, "%.4100s/model.json", path);
         path = inside;
     }
-    fplt_status status = fplt_file_read(path, largest_file, &text, &length, error);
+    fplt_status status = fplt__file_read(path, largest_file, &text, &length, error);
     if (status)
         return status;
     status = fplt_model_parse(text, length, path, model, error);

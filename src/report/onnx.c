@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "onnx.pb-c.h"
+#include "data/dataset_access.h"
 #include "report/export.h"
 
 enum { DOUBLE = 11, FLOAT = 1, STRING = 8 }; /* of tensors */
@@ -201,6 +202,10 @@ static fplt_status transform(struct draft *draft, fplt_error *error)
                 divide[] = "Div", multiply[] = "Mul", least[] = "Min", norm[] = "ReduceL2",
                 axes[] = "axes", keepdims[] = "keepdims";
     const fplt_transform *t = &draft->model->transform;
+    if (t->design)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "a model with a formula has no ONNX graph: export its coefficients "
+                              "as JSON or CSV, or train on columns that were made before");
     if (t->mean) {
         add_tensor(draft, mean, t->mean, t->features);
         follow(draft, subtract, mean, centred);
@@ -327,8 +332,8 @@ static fplt_status build(struct draft *draft, fplt_error *error)
     fplt_status status = transform(draft, error);
     if (status)
         return status;
-    return fplt_task_classifies(draft->model->info.task) ? classify(draft, error)
-                                                         : regress(draft, error);
+    return fplt__task_classifies(draft->model->info.task) ? classify(draft, error)
+                                                          : regress(draft, error);
 }
 
 /* The graph with the versions it needs, the program, and the names of the columns in their order. */

@@ -1,4 +1,7 @@
 /* A page about a model: head, what was trained, convergence, parameters. */
+#include "objective/objective_access.h"
+#include "report/model_access.h"
+#include "report/report.h"
 #include "report/sheet.h"
 
 #include <math.h>
@@ -6,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "fedplt/algorithm.h"
 #include "report/html.h"
 #include "report/model.h"
@@ -124,9 +128,54 @@ static void card(const fplt__sheet *page, const char *name, const char *format, 
     fplt__buffer_add(page->out, "</b></div>\n");
 }
 
+/* Whether a list "... of NAME, NAME" has a name. */
+static int lists(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at++)
+        if (at > list && at[-1] == ' ' && (!at[length] || at[length] == ','))
+            return 1;
+    return 0;
+}
+
+int fplt__sheet_shows_training_rows(const fplt__sheet *page)
+{
+    const char *data = fplt__sheet_text(fplt__sheet_find(page->record, "problem", "data", NULL));
+    char name[4096];
+    while (*data && page->given->evaluated_on) {
+        data = fplt__list_next(data, name, sizeof name);
+        if (lists(page->given->evaluated_on, name))
+            return 1;
+    }
+    return 0;
+}
+
+/* The validated measure `key`, or NaN. */
+static double validated_measure(const fplt__sheet *page, const char *key)
+{
+    const json_t *validated = json_object_get(page->record, "validated");
+    int is_it = strcmp(fplt__sheet_text(json_object_get(validated, "measure")), key) == 0;
+    return is_it ? fplt__sheet_number(json_object_get(validated, "quality")) : NAN;
+}
+
+/* A measure of held-out rows where there are any, or of cross-validation; of training rows it is said so. */
+static void measure_card(const fplt__sheet *page, const char *name, const char *key)
+{
+    double held_out = fplt__sheet_number(fplt__sheet_find(page->record, "held_out", key, NULL));
+    double given = fplt__sheet_number(fplt__sheet_find(page->evaluation, "all", key, NULL));
+    double validated = validated_measure(page, key);
+    char title[64];
+    snprintf(title, sizeof title, "%s%s", name,
+             !isnan(held_out)                        ? ", held out"
+             : !isnan(validated)                     ? ", cross-validated"
+             : fplt__sheet_shows_training_rows(page) ? ", training rows"
+                                                     : "");
+    card(page, title, "%.3f", !isnan(held_out) ? held_out : !isnan(validated) ? validated : given);
+}
+
 static void add_cards(const fplt__sheet *page)
 {
-    const json_t *record = page->record, *all = json_object_get(page->evaluation, "all");
+    const json_t *record = page->record;
     const json_t *rounds = fplt__sheet_find(record, "counters", "rounds", NULL);
     fplt__buffer_add(page->out, "<div class=\"figures\">\n");
     card(page, "sites", "%.0f",
@@ -136,10 +185,12 @@ static void add_cards(const fplt__sheet *page)
     card(page, "features", "%.0f", (double)fplt_model_get_view(page->model)->features);
     card(page, "rounds", "%.0f",
          fplt__sheet_number(rounds ? rounds : json_object_get(record, "rounds")));
-    card(page, "accuracy", "%.3f", fplt__sheet_number(json_object_get(all, "accuracy")));
-    card(page, "AUC", "%.3f", fplt__sheet_number(json_object_get(all, "auc")));
-    card(page, "R²", "%.3f", fplt__sheet_number(json_object_get(all, "r2")));
-    card(page, "concordance", "%.3f", fplt__sheet_number(json_object_get(all, "concordance")));
+    measure_card(page, "accuracy", "accuracy");
+    measure_card(page, "AUC", "auc");
+    measure_card(page, "R²", "r2");
+    if (!isnan(validated_measure(page, "rmse")))
+        measure_card(page, "RMSE", "rmse");
+    measure_card(page, "concordance", "concordance");
     card(page, "epsilon", "%.4g",
          fplt__sheet_number(fplt__sheet_find(page->certificate, "promise", "epsilon", NULL)));
     fplt__buffer_add(page->out, "</div>\n");
@@ -188,7 +239,7 @@ static void add_head(const fplt__sheet *page)
 static const char *help_of_loss(const char *loss)
 {
     const char *name, *help;
-    for (size_t i = 0; (name = fplt_loss_name(i, &help)); i++)
+    for (size_t i = 0; (name = fplt__loss_name(i, &help)); i++)
         if (strcmp(name, loss) == 0)
             return help;
     return "";
@@ -229,7 +280,7 @@ static void add_problem(const fplt__sheet *page)
         fact(page, "h", "%s, weight %.6g", fplt__sheet_text(json_object_get(problem, "h")),
              fplt__sheet_number(h_weight));
     if (*fplt__sheet_text(json_object_get(problem, "weights")))
-        fact(page, "what counts alike", "%s",
+        fact(page, "equal weight for", "%s",
              strcmp(fplt__sheet_text(json_object_get(problem, "weights")), "rows") == 0
                  ? "every row"
                  : "every site");
@@ -284,15 +335,15 @@ static fplt_status add_filled(const fplt__sheet *page, fplt_error *error)
     fplt_table *table;
     if (!json_array_size(filled))
         return FPLT_OK;
-    fplt_status status = fplt_table_create(columns, 5, &table, error);
+    fplt_status status = fplt__table_create(columns, 5, &table, error);
     if (status)
         return status;
     for (size_t i = 0; i < json_array_size(filled); i++) {
         const json_t *line = json_array_get(filled, i);
         for (size_t k = 0; k < 2; k++)
-            fplt_table_text(table, fplt__sheet_text(json_object_get(line, columns[k])));
+            fplt__table_text(table, fplt__sheet_text(json_object_get(line, columns[k])));
         for (size_t k = 2; k < 5; k++)
-            fplt_table_number(table, fplt__sheet_number(json_object_get(line, columns[k])), 3);
+            fplt__table_number(table, fplt__sheet_number(json_object_get(line, columns[k])), 3);
     }
     fplt__sheet_section(page, "filled", "Missing values that were filled in");
     if (!(status = fplt__sheet_table(page, table, error)))
@@ -317,15 +368,15 @@ static fplt_status draw_history(const fplt__sheet *page, fplt_error *error)
         x[count + i] = fplt_history_get(history, i)->measure.criterion;
     }
     double target = fplt__sheet_number(json_object_get(page->record, "target"));
-    fplt_series curve = {"criterion", x, x + count, count};
-    fplt_plot plot = {.title = "Convergence",
-                      .x_label = "communication round",
-                      .y_label = plain ? "‖Σ ∇fᵢ‖²" : "squared proximal gradient",
-                      .log_y = 1,
-                      .target = target > 0 ? target : 0,
-                      .target_label = "tolerance",
-                      .series = &curve,
-                      .count = 1};
+    fplt__series curve = {"criterion", x, x + count, count};
+    fplt__plot plot = {.title = "Convergence",
+                       .x_label = "communication round",
+                       .y_label = plain ? "‖Σ ∇fᵢ‖²" : "squared proximal gradient",
+                       .log_y = 1,
+                       .target = target > 0 ? target : 0,
+                       .target_label = "tolerance",
+                       .series = &curve,
+                       .count = 1};
     fplt__buffer_add(page->out, "<figure id=\"curve\">\n");
     fplt__chart_curves(page->out, &plot, &(fplt__chart_frame){.dots = count <= 60});
     fplt__buffer_add(page->out, "</figure>\n");
@@ -352,7 +403,7 @@ static fplt_status add_convergence(const fplt__sheet *page, fplt_error *error)
     fplt__html_text(page->out, sentence);
     fplt__buffer_add(page->out, page->certificate
                                     ? ". Nothing was measured on the way: a measurement without "
-                                      "noise would tell of the records.</p>\n"
+                                      "noise would reveal something about the records.</p>\n"
                                     : ".</p>\n");
     if (page->given->history && fplt_history_count(page->given->history))
         status = draw_history(page, error);
@@ -368,12 +419,12 @@ static fplt_status add_convergence(const fplt__sheet *page, fplt_error *error)
 
 static void add_choice(fplt_table *table, const char *name, const json_t *value, const char *why)
 {
-    fplt_table_text(table, name);
+    fplt__table_text(table, name);
     if (json_is_number(value))
-        fplt_table_number(table, json_number_value(value), 6);
+        fplt__table_number(table, json_number_value(value), 6);
     else
-        fplt_table_text(table, json_string_value(value));
-    fplt_table_text(table, fplt_choice_because(why));
+        fplt__table_text(table, json_string_value(value));
+    fplt__table_text(table, fplt__choice_because(why));
 }
 
 /* All members but one. */
@@ -407,7 +458,7 @@ static fplt_status add_parameters(const fplt__sheet *page, fplt_error *error)
 {
     static const char *const columns[] = {"parameter", "value", "why"};
     fplt_table *table;
-    fplt_status status = fplt_table_create(columns, 3, &table, error);
+    fplt_status status = fplt__table_create(columns, 3, &table, error);
     if (status)
         return status;
     const json_t *why = json_object_get(page->record, "algorithm_why");
@@ -417,7 +468,7 @@ static fplt_status add_parameters(const fplt__sheet *page, fplt_error *error)
     add_members(table, json_object_get(page->record, "parameters"), "");
     add_local(page, table);
     add_members(table, json_object_get(page->record, "defaults"), why ? "algorithm" : "");
-    if (!fplt_table_rows(table)) {
+    if (!fplt__table_rows(table)) {
         fplt_table_destroy(table);
         return FPLT_OK;
     }
@@ -434,17 +485,18 @@ fplt_page fplt_page_defaults(void)
     return (fplt_page){.level = 0.95};
 }
 
-static fplt_status check(const fplt_model *model, const fplt_page *page, fplt_error *error)
+static fplt_status check_page(const fplt_model *model, const fplt_page *page, fplt_error *error)
 {
     if (!(page->level > 0 && page->level < 1))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "the level of intervals is %g, but it must be above 0 and below 1",
                               page->level);
-    if ((page->history || page->evaluation) && fplt_model_is_private(model))
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "the model was trained with privacy, and %s would tell of records "
-                              "without noise: the page is made without",
-                              page->history ? "its convergence" : "measures of its quality");
+    if ((page->history || page->evaluation) && fplt__model_is_private(model))
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "the model was trained with privacy, and %s would reveal something about records "
+            "without noise: the page is made without",
+            page->history ? "its convergence" : "measures of its quality");
     return FPLT_OK;
 }
 
@@ -456,6 +508,7 @@ static fplt_status assemble(const fplt__sheet *page, fplt_error *error)
     if ((status = add_filled(page, error)))
         return status;
     if ((status = fplt__sheet_quality(page, error)) ||
+        (status = fplt__sheet_reversals(page, error)) ||
         (status = fplt__sheet_coefficients(page, error)) ||
         (status = add_convergence(page, error)) || (status = fplt__sheet_privacy(page, error)) ||
         (status = add_parameters(page, error)))
@@ -473,7 +526,7 @@ fplt_status fplt_model_page(const fplt_model *model, const fplt_page *given, cha
 {
     fplt__buffer out = {NULL, 0, 0, FPLT_OK};
     *html = NULL;
-    fplt_status status = check(model, given, error);
+    fplt_status status = check_page(model, given, error);
     if (status)
         return status;
     json_t *document = fplt__model_json(model), *evaluation = NULL;

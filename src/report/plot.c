@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "fedplt/module.h"
+#include "base/module.h"
 #include "report/axis.h"
 #include "report/html.h"
 #include "report/render.h"
+#include "report/report.h"
 
 enum { WIDTH = 900, HEIGHT = 560, LEFT = 92, RIGHT = 28, TOP = 52, BELOW_AXIS = 62 };
 enum { KEY_LINE = 22, SWATCH = 42, KEY_GAP = 24, CHARACTER = 8 };
@@ -24,6 +25,11 @@ static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"
                                       "#E69F00", "#56B4E9", "#000000", "#8C6D31"};
 enum { COLOURS = sizeof colours / sizeof *colours };
 
+const char *fplt__plot_colour(size_t series)
+{
+    return colours[series % COLOURS];
+}
+
 #define DASHES " stroke-dasharray=\"10 6\""
 #define DOTTED " stroke-dasharray=\"2 5\""
 #define GREY   "#505050"
@@ -38,7 +44,7 @@ static const char *dashes_of(size_t series)
     return series / COLOURS % 2 ? DASHES : ""; /* the colours come round again with dashes */
 }
 
-static size_t drawable_points(const fplt_plot *plot, const fplt_series *series)
+static size_t drawable_points(const fplt__plot *plot, const fplt__series *series)
 {
     size_t count = 0;
     for (size_t i = 0; i < series->count; i++)
@@ -96,15 +102,38 @@ static void draw_y_tick(fplt__buffer *out, double coordinate, double at, const f
     add_number(out, x->from - 9, coordinate + 4.5, "end", axis, at);
 }
 
+/* Names below the axis, each cut to its share of the width. */
+static void draw_categories(fplt__buffer *out, const fplt__plot *plot, const fplt__axis *x,
+                            const fplt__axis *y)
+{
+    double share = (x->to - x->from) / (double)plot->category_count;
+    int most = share / CHARACTER < 4    ? 3
+               : share / CHARACTER > 60 ? 60
+                                        : (int)(share / CHARACTER) - 1;
+    for (size_t i = 0; i < plot->category_count; i++) {
+        const char *name = plot->categories[i];
+        char text[128];
+        size_t used = 0;
+        for (int shown = 0; name[used] && shown < most && used < sizeof text - 8; shown++)
+            do
+                text[used] = name[used], used++;
+            while ((name[used] & 0xc0) == 0x80 && used < sizeof text - 8);
+        snprintf(text + used, sizeof text - used, "%s", name[used] ? "\xe2\x80\xa6" : "");
+        double at = fplt__axis_place(x, (double)i + 1);
+        add_line(out, at, y->from, at, y->from + 5, "#606060", 1, "");
+        add_text(out, at, y->from + 21, " text-anchor=\"middle\"", text);
+    }
+}
+
 /* Key */
 
 /* Number `index` of the names that the key has: curves that show something, the target, the diagonal. Zero past the
  * last. */
-static int key_entry(const fplt_plot *plot, size_t index, struct entry *entry)
+static int key_entry(const fplt__plot *plot, size_t index, struct entry *entry)
 {
     for (size_t s = 0; s < plot->count; s++)
         if (drawable_points(plot, &plot->series[s]) && index-- == 0) {
-            *entry = (struct entry){plot->series[s].name, colours[s % COLOURS], dashes_of(s)};
+            *entry = (struct entry){plot->series[s].name, fplt__plot_colour(s), dashes_of(s)};
             return 1;
         }
     if (plot->target > 0 && plot->target_label && index-- == 0) {
@@ -130,7 +159,7 @@ static void draw_entry(fplt__buffer *out, const struct entry *entry, double x, d
 }
 
 /* Width that the key takes at the right, 0 where it stands below. */
-static double key_width(const fplt_plot *plot)
+static double key_width(const fplt__plot *plot)
 {
     struct entry entry;
     double widest = 0;
@@ -140,7 +169,7 @@ static double key_width(const fplt_plot *plot)
 }
 
 /* Entries from number `first` on that fit one line below the picture, and their width. */
-static size_t entries_in_line(const fplt_plot *plot, size_t first, double *width)
+static size_t entries_in_line(const fplt__plot *plot, size_t first, double *width)
 {
     struct entry entry;
     size_t count = 0;
@@ -156,7 +185,7 @@ static size_t entries_in_line(const fplt_plot *plot, size_t first, double *width
 }
 
 /* Height that the key takes below the picture, 0 where it stands at the right. */
-static double key_height(const fplt_plot *plot)
+static double key_height(const fplt__plot *plot)
 {
     double width;
     size_t lines = 0;
@@ -166,7 +195,7 @@ static double key_height(const fplt_plot *plot)
     return KEY_LINE * (double)lines;
 }
 
-static void draw_key(fplt__buffer *out, const fplt_plot *plot, const fplt__axis *x)
+static void draw_key(fplt__buffer *out, const fplt__plot *plot, const fplt__axis *x)
 {
     struct entry entry;
     if (plot->count > MAX_BELOW) {
@@ -187,7 +216,7 @@ static void draw_key(fplt__buffer *out, const fplt_plot *plot, const fplt__axis 
 
 /* Curves */
 
-static void draw_band(fplt__buffer *out, const fplt_plot *plot, const fplt_series *series,
+static void draw_band(fplt__buffer *out, const fplt__plot *plot, const fplt__series *series,
                       const char *colour, const fplt__axis *x, const fplt__axis *y)
 {
     fplt__buffer_add(out, "<polygon points=\"");
@@ -199,7 +228,7 @@ static void draw_band(fplt__buffer *out, const fplt_plot *plot, const fplt_serie
     fplt__buffer_format(out, "\" fill=\"%s\" fill-opacity=\"0.12\"/>\n", colour);
 }
 
-static void draw_bars(fplt__buffer *out, const fplt_plot *plot, const fplt_series *series,
+static void draw_bars(fplt__buffer *out, const fplt__plot *plot, const fplt__series *series,
                       const char *colour, const fplt__axis *x, const fplt__axis *y)
 {
     for (size_t i = 0; i < series->count; i++) {
@@ -215,11 +244,11 @@ static void draw_bars(fplt__buffer *out, const fplt_plot *plot, const fplt_serie
     }
 }
 
-static void draw_curve(fplt__buffer *out, const fplt_plot *plot, size_t number, const fplt__axis *x,
-                       const fplt__axis *y)
+static void draw_curve(fplt__buffer *out, const fplt__plot *plot, size_t number,
+                       const fplt__axis *x, const fplt__axis *y)
 {
-    const fplt_series *series = &plot->series[number];
-    const char *colour = colours[number % COLOURS];
+    const fplt__series *series = &plot->series[number];
+    const char *colour = fplt__plot_colour(number);
     size_t points = drawable_points(plot, series);
     if (!points)
         return;
@@ -228,12 +257,15 @@ static void draw_curve(fplt__buffer *out, const fplt_plot *plot, size_t number, 
     fplt__buffer_add(out, "</title>\n");
     if (series->low && series->high && !series->band)
         draw_bars(out, plot, series, colour, x, y);
-    fplt__buffer_add(out, "<polyline points=\"");
-    fplt__plot_points(out, plot, series, series->y, x, y);
-    fplt__buffer_format(
-        out, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"2.5\" stroke-linejoin=\"round\"%s/>\n",
-        colour, dashes_of(number));
-    for (size_t i = 0; points <= MAX_DOTS && i < series->count; i++)
+    if (!plot->categories) {
+        fplt__buffer_add(out, "<polyline points=\"");
+        fplt__plot_points(out, plot, series, series->y, x, y);
+        fplt__buffer_format(out,
+                            "\" fill=\"none\" stroke=\"%s\" stroke-width=\"2.5\" "
+                            "stroke-linejoin=\"round\"%s/>\n",
+                            colour, dashes_of(number));
+    }
+    for (size_t i = 0; (points <= MAX_DOTS || plot->categories) && i < series->count; i++)
         if (fplt__plot_drawable(plot, series->x[i], series->y[i]))
             fplt__buffer_format(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
                                 fplt__axis_place(x, series->x[i]),
@@ -252,11 +284,14 @@ static void draw_diagonal(fplt__buffer *out, const fplt__axis *x, const fplt__ax
              fplt__axis_place(y, to), GREY, 1.5, DOTTED);
 }
 
-static void draw_frame(fplt__buffer *out, const fplt_plot *plot, const fplt__axis *x,
+static void draw_frame(fplt__buffer *out, const fplt__plot *plot, const fplt__axis *x,
                        const fplt__axis *y)
 {
     char turned[80];
-    fplt__axis_ticks(out, x, y, draw_x_tick);
+    if (plot->categories)
+        draw_categories(out, plot, x, y);
+    else
+        fplt__axis_ticks(out, x, y, draw_x_tick);
     fplt__axis_ticks(out, y, x, draw_y_tick);
     add_line(out, x->from, y->from, x->to, y->from, "#606060", 1, "");
     add_line(out, x->from, y->from, x->from, y->to, "#606060", 1, "");
@@ -268,7 +303,7 @@ static void draw_frame(fplt__buffer *out, const fplt_plot *plot, const fplt__axi
     add_text(out, 24, middle_y, turned, plot->y_label);
 }
 
-static void draw_svg(fplt__buffer *out, const fplt_plot *plot)
+static void draw_svg(fplt__buffer *out, const fplt__plot *plot)
 {
     fplt__axis x = {
         .from = LEFT, .to = WIDTH - RIGHT - key_width(plot), .logarithmic = plot->log_x};
@@ -276,6 +311,10 @@ static void draw_svg(fplt__buffer *out, const fplt_plot *plot)
         .from = HEIGHT - BELOW_AXIS - key_height(plot), .to = TOP, .logarithmic = plot->log_y};
     fplt__plot_limits(plot, 0, &x);
     fplt__plot_limits(plot, 1, &y);
+    if (plot->categories) {
+        x.low = 0.5;
+        x.high = (double)plot->category_count + 0.5;
+    }
     double margin = y.logarithmic ? 0 : 0.04 * (y.high - y.low);
     y.low -= margin;
     y.high += margin;
@@ -292,7 +331,7 @@ static void draw_svg(fplt__buffer *out, const fplt_plot *plot)
     draw_frame(out, plot, &x, &y);
     for (size_t s = 0; s < plot->count; s++)
         if (plot->series[s].low && plot->series[s].high && plot->series[s].band)
-            draw_band(out, plot, &plot->series[s], colours[s % COLOURS], &x, &y);
+            draw_band(out, plot, &plot->series[s], fplt__plot_colour(s), &x, &y);
     if (plot->diagonal)
         draw_diagonal(out, &x, &y);
     if (plot->target > 0) {
@@ -321,7 +360,7 @@ static const struct kind *kind_of(const char *path)
     return NULL;
 }
 
-fplt_status fplt_plot_check(const char *path, fplt_error *error)
+fplt_status fplt__plot_check(const char *path, fplt_error *error)
 {
     return kind_of(path) ? FPLT_OK
                          : fplt_error_set(error, FPLT_BAD_VALUE,
@@ -336,45 +375,56 @@ static int add_rendered(void *context, const unsigned char *bytes, size_t count)
 }
 
 /* PNG in one and a half times the size in pixels, PDF of a column's width (18 cm). */
-static fplt_status render(const fplt__buffer *svg, fplt__render_form form, const char *path,
-                          fplt__buffer *picture, fplt_error *error)
+static fplt_status render(const fplt__buffer *svg, int width, int height, fplt__render_form form,
+                          const char *path, fplt__buffer *picture, fplt_error *error)
 {
-    const fplt__render_module *module = fplt_module_load("render", FPLT__RENDER_MODULE, error);
+    const fplt__render_module *module = fplt__module_load("render", FPLT__RENDER_MODULE, 0, error);
     if (!module)
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
             "%s: not drawn, because the module that renders PNG and PDF cannot be "
             "loaded (it needs librsvg2); .svg needs nothing",
             path);
-    double scale = form == FPLT__RENDER_PNG ? 1.5 : 18 / 2.54 * 72 / WIDTH;
+    double scale = form == FPLT__RENDER_PNG ? 1.5 : 18 / 2.54 * 72 / width;
     if (module->size != sizeof *module ||
-        module->render(svg->text, svg->length, form, scale * WIDTH, scale * HEIGHT, add_rendered,
+        module->render(svg->text, svg->length, form, scale * width, scale * height, add_rendered,
                        picture))
         return fplt_error_set(error, FPLT_FAILED, "%s: the picture could not be rendered", path);
     return FPLT_OK;
 }
 
-fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error *error)
+fplt_status fplt__picture_write(const fplt__buffer *svg, int width, int height, const char *path,
+                                fplt_error *error)
+{
+    fplt__buffer picture = {NULL, 0, 0, FPLT_OK};
+    fplt_status status = fplt__plot_check(path, error);
+    if (status)
+        return status;
+    fplt__render_form form = kind_of(path)->form;
+    if (!svg->status && form != FPLT__RENDER_NONE)
+        status = render(svg, width, height, form, path, &picture, error);
+    const fplt__buffer *made = form == FPLT__RENDER_NONE ? svg : &picture;
+    if (!status && (svg->status || made->status))
+        status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a picture");
+    if (!status)
+        status = fplt__file_save(path, 0666, made->text, made->length, error);
+    fplt__buffer_clear(&picture);
+    return status;
+}
+
+fplt_status fplt__plot_write(const fplt__plot *plot, const char *path, fplt_error *error)
 {
     size_t points = 0;
-    fplt_status status = fplt_plot_check(path, error);
+    fplt_status status = fplt__plot_check(path, error);
     if (status)
         return status;
     for (size_t s = 0; s < plot->count; s++)
         points += drawable_points(plot, &plot->series[s]);
     if (!points)
         return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is nothing to draw", path);
-    fplt__buffer svg = {NULL, 0, 0, FPLT_OK}, picture = {NULL, 0, 0, FPLT_OK};
-    fplt__render_form form = kind_of(path)->form;
+    fplt__buffer svg = {NULL, 0, 0, FPLT_OK};
     draw_svg(&svg, plot);
-    if (!svg.status && form != FPLT__RENDER_NONE)
-        status = render(&svg, form, path, &picture, error);
-    const fplt__buffer *made = form == FPLT__RENDER_NONE ? &svg : &picture;
-    if (!status && (svg.status || made->status))
-        status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a picture");
-    if (!status)
-        status = fplt_file_save(path, 0666, made->text, made->length, error);
+    status = fplt__picture_write(&svg, WIDTH, HEIGHT, path, error);
     fplt__buffer_clear(&svg);
-    fplt__buffer_clear(&picture);
     return status;
 }

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
+#include "base/sorting.h"
 
 static int by_score(const void *a, const void *b)
 {
@@ -29,6 +31,140 @@ double fplt__area(fplt__ranked *rows, size_t count)
     if (!(positives > 0 && negatives > 0))
         return NAN;
     return above / (positives * negatives);
+}
+
+/* How many of sorted scores, from the first on, are `score`. */
+static size_t count_equal(const double *scores, size_t count, double score)
+{
+    size_t equal = 0;
+    while (equal < count && scores[equal] == score)
+        equal++;
+    return equal;
+}
+
+/* Adds what the sorted scores of rows of the class count; `passed` others have lower scores than all of these. */
+static void add_above(const double *positive, size_t positives, const double *other, size_t others,
+                      size_t passed, double *above)
+{
+    for (size_t i = 0, j = 0; i < positives;) {
+        while (j < others && other[j] < positive[i])
+            j++;
+        size_t found = count_equal(positive + i, positives - i, positive[i]);
+        size_t same = count_equal(other + j, others - j, positive[i]);
+        found += !found; /* no number equals NaN */
+        *above += (double)found * ((double)(passed + j) + (double)same / 2);
+        i += found;
+        j += same;
+    }
+}
+
+static double share_of_pairs(double above, size_t positives, size_t others)
+{
+    return positives && others ? above / ((double)positives * (double)others) : NAN;
+}
+
+double fplt__area_sorted(const double *positive, size_t positives, const double *other,
+                         size_t others)
+{
+    double above = 0;
+    add_above(positive, positives, other, others, 0, &above);
+    return share_of_pairs(above, positives, others);
+}
+
+/* Ranges of scores: those with the same first bits are in one. */
+enum { RANGE_BITS = 16, RANGES = 1 << RANGE_BITS };
+
+static size_t range_of(double score)
+{
+    return (size_t)(fplt__sort_key(score) >> (64 - RANGE_BITS));
+}
+
+/* Sorts the `count` scores of the ranges first .. end - 1, as fplt__scores_sort does. */
+static fplt_status sort_ranges(const fplt__scores *scores, size_t first, size_t end, size_t count,
+                               fplt__sorting_room *room, size_t *positives, fplt_error *error)
+{
+    fplt_status status = fplt__grow(&room->number, &room->capacity, 2 * count, sizeof *room->number,
+                                    "sorted scores", error);
+    size_t found = 0, others = count;
+    int all = first == 0 && end == RANGES;
+    if (status)
+        return status;
+    for (size_t i = 0; i < scores->count; i++) {
+        int positive;
+        double score = scores->score(scores->context, i, &positive);
+        size_t range = all ? 0 : range_of(score);
+        if (all || (range >= first && range < end))
+            room->number[positive ? found++ : --others] = score;
+    }
+    FPLT__ASSERT(found == others);
+    fplt__sort_with(room->number, room->number + count, found);
+    fplt__sort_with(room->number + found, room->number + count, count - found);
+    *positives = found;
+    return FPLT_OK;
+}
+
+fplt_status fplt__scores_sort(const fplt__scores *scores, fplt__sorting_room *room,
+                              size_t *positives, fplt_error *error)
+{
+    return sort_ranges(scores, 0, RANGES, scores->count, room, positives, error);
+}
+
+/* Area so far, of the rows with the lowest scores. */
+struct area {
+    double above;
+    size_t positives, others;
+};
+
+static fplt_status add_ranges(const fplt__scores *scores, size_t first, size_t end, size_t count,
+                              fplt__sorting_room *room, struct area *area, fplt_error *error)
+{
+    size_t positives;
+    fplt_status status = sort_ranges(scores, first, end, count, room, &positives, error);
+    if (status)
+        return status;
+    add_above(room->number, positives, room->number + positives, count - positives, area->others,
+              &area->above);
+    area->positives += positives;
+    area->others += count - positives;
+    return FPLT_OK;
+}
+
+/* As many ranges at a time as have `limit` scores together, or one. */
+static fplt_status add_in_turn(const fplt__scores *scores, const size_t *held, size_t limit,
+                               fplt__sorting_room *room, struct area *area, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (size_t first = 0, end; first < RANGES && !status; first = end) {
+        size_t count = held[first];
+        for (end = first + 1; end < RANGES && count + held[end] <= limit; end++)
+            count += held[end];
+        if (count)
+            status = add_ranges(scores, first, end, count, room, area, error);
+    }
+    return status;
+}
+
+fplt_status fplt__area_of_scores(const fplt__scores *scores, fplt__sorting_room *room, double *area,
+                                 fplt_error *error)
+{
+    enum { FEW = 1 << 18, TURNS = 4 };
+    struct area sum = {0, 0, 0};
+    fplt_status status;
+    if (scores->count <= FEW) {
+        status = add_ranges(scores, 0, RANGES, scores->count, room, &sum, error);
+    } else {
+        size_t *held;
+        if ((status = fplt__alloc_into(&held, RANGES, sizeof *held, "ranges of scores", error)))
+            return status;
+        for (size_t i = 0; i < scores->count; i++) {
+            int positive;
+            held[range_of(scores->score(scores->context, i, &positive))]++;
+        }
+        status = add_in_turn(scores, held, scores->count / TURNS, room, &sum, error);
+        fplt__free(held);
+    }
+    *area = share_of_pairs(sum.above, sum.positives, sum.others);
+    return status;
 }
 
 static double share(double part, double whole)

@@ -32,6 +32,32 @@ typedef struct fplt__ranked {
  * both kinds. */
 double fplt__area(fplt__ranked *rows, size_t count);
 
+/* The same of rows that count alike, from the sorted scores of those that are of the class and of the others. */
+double fplt__area_sorted(const double *positive, size_t positives, const double *other,
+                         size_t others);
+
+/* Rows by their numbers: the score of each, and whether it is of the class in question. */
+typedef struct fplt__scores {
+    size_t count;
+    double (*score)(const void *context, size_t row, int *positive);
+    const void *context;
+} fplt__scores;
+
+/* Memory for sorting, which grows as needed. Starts as zeros; `number` is released with fplt__free. */
+typedef struct fplt__sorting_room {
+    double *number;
+    size_t capacity;
+} fplt__sorting_room;
+
+/* The scores of the class, and behind them those of the others; both sorted. They are in room->number, *positives of the
+ * class first. */
+fplt_status fplt__scores_sort(const fplt__scores *scores, fplt__sorting_room *room,
+                              size_t *positives, fplt_error *error);
+/* fplt__area_sorted of the rows, with its bits. The scores of many rows are sorted range by range, so that about four bytes a row
+ * are needed beside them; where more than a quarter share their first 16 bits, that range is as large as it is. */
+fplt_status fplt__area_of_scores(const fplt__scores *scores, fplt__sorting_room *room, double *area,
+                                 fplt_error *error);
+
 /* Shares of a class, each NaN where it divides by nothing: rightly said of those said, rightly said of
  * those that are, and their harmonic mean 2 right/(said + are). */
 typedef struct fplt__hit_rates {

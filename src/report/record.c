@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/settings.h"
+#include "engine/engine_access.h"
 #include "report/model.h"
+#include "report/model_access.h"
 
 /* The sentence about an automatic choice; empty when there is none. */
 static const char *automatic(const fplt_auto *choice, const char *name)
@@ -33,14 +36,14 @@ static void reason(const fplt_job_view *view, const char *name, char *text, size
 {
     const fplt_settings *settings = view->settings;
     const char *sentence = automatic(view->automatic, name);
-    const fplt_setting *row = fplt_settings_find(settings, name);
+    const fplt_setting *row = fplt__settings_find(settings, name);
     const char *rule = row ? row->rule : NULL;
     if (!row) /* the algorithm was auto, and its parameters with it */
         snprintf(text, size, "%s", *sentence ? sentence : "auto");
     else if (was_planned(view, name))
-        snprintf(text, size, "the private plan: least predicted error");
+        snprintf(text, size, "the private plan");
     else if (fplt_settings_given(settings, name) && !fplt_settings_is_auto(settings, name))
-        snprintf(text, size, "given by %s", fplt_settings_origin(settings, name));
+        snprintf(text, size, "given by %s", fplt__settings_origin(settings, name));
     else if (*sentence)
         snprintf(text, size, "%s", sentence);
     else if (fplt_settings_is_auto(settings, name))
@@ -61,11 +64,11 @@ static void record_parameters(const fplt_job_view *view, const fplt_engine *engi
                               fplt_record *record)
 {
     const fplt_setting *rows = view->run.algorithm->settings;
-    const double *values = fplt_engine_parameters(engine);
+    const double *values = fplt__engine_parameters(engine);
     for (size_t i = 0; rows[i].name; i++) {
         fplt_choice *choice = &record->parameter[record->parameters++];
         choose(view, rows[i].name, values[i], choice);
-        if (rows[i].kind != FPLT_CHOICE || !fplt_settings_find(view->settings, rows[i].name))
+        if (rows[i].kind != FPLT_CHOICE || !fplt__settings_find(view->settings, rows[i].name))
             continue;
         choice->value = NAN;
         choice->word = fplt_settings_text(view->settings, rows[i].name);
@@ -78,7 +81,7 @@ static void record_steps(const fplt_job_view *view, const fplt_engine *engine, f
     const fplt_algorithm *algorithm = view->run.algorithm;
     int trains = !(algorithm->allows & FPLT_TRAINS_NOTHING);
     for (uint32_t i = 0; trains && i < fplt_objective_agents(view->objective); i++) {
-        double step = fplt_engine_step(engine, i);
+        double step = fplt__engine_step(engine, i);
         least = fmin(least, step);
         most = fmax(most, step);
     }
@@ -92,7 +95,7 @@ static void record_steps(const fplt_job_view *view, const fplt_engine *engine, f
     record->largest_step = most;
 }
 
-const char *fplt_choice_because(const char *why)
+const char *fplt__choice_because(const char *why)
 {
     const char *equals = why ? strstr(why, " = ") : NULL;
     const char *colon = equals ? strstr(why, ": ") : NULL;
@@ -107,12 +110,12 @@ fplt_status fplt__record_make(const fplt_job_view *view, fplt_engine *engine, co
     record_steps(view, engine, record);
     choose(view, "epochs", view->run.training.epochs, &record->epochs);
     record->advice = view->automatic ? view->automatic->advice : "";
-    record->facts = fplt_engine_facts(engine);
+    record->facts = fplt__engine_facts(engine);
     record->measured = !view->run.blind;
     record->judged = record->measured && model && view->held_out;
     fplt_status status = FPLT_OK;
     if (record->measured)
-        status = fplt_engine_measure_at(engine, weights, &record->model, error);
+        status = fplt__engine_measure_at(engine, weights, &record->model, error);
     if (!status && record->judged)
         status = fplt_model_evaluate(model, view->held_out, NULL, &record->held_out, error);
     return status;

@@ -6,13 +6,13 @@
 #include "data/dataset.h"
 #include "linalg/cholesky.h"
 #include "objective/objective.h"
+#include "objective/objective_access.h"
 #include "report/covariance.h"
+#include "report/inference.h"
 #include "report/model.h"
+#include "report/model_access.h"
 
 enum { NEWTON_STEPS = 100, HALVINGS = 60 };
-
-/* The exponential of counts is not replaced by a parabola below this. */
-static const double no_bound = 700;
 
 /* The pooled cost, every row alike, over the coefficients that are kept; the others stay 0. */
 struct pooled {
@@ -71,7 +71,7 @@ static fplt_status sum_derivatives(const struct pooled *p, const double *x)
         fplt_status status = fplt_objective_gradient(p->objective, i, x, p->part, p->scratch);
         for (size_t j = 0; !status && j < n; j++)
             p->gradient[j] += p->part[j];
-        if (status || (status = fplt_objective_hessian(p->objective, i, x, p->part, p->scratch)))
+        if (status || (status = fplt__objective_hessian(p->objective, i, x, p->part, p->scratch)))
             return status;
         for (size_t j = 0; j < n * n; j++)
             p->hessian[j] += p->part[j];
@@ -238,13 +238,14 @@ static fplt_status infer(const struct pooled *p, const fplt_model *model, int re
 {
     fplt_status status;
     if (!refit)
-        return fplt_inference_make(p->objective, model->info.loss, x, was_penalised(model), 1,
-                                   inference, error);
+        return fplt__inference_from_objective(p->objective, model->info.loss, x,
+                                              was_penalised(model), 1, inference, error);
     if ((status = choose_kept(p, model, error)))
         return status;
     choose_start(p, model, x);
     if ((status = minimise(p, x, error)) ||
-        (status = fplt_inference_make(p->objective, model->info.loss, x, 0, 1, inference, error)))
+        (status = fplt__inference_from_objective(p->objective, model->info.loss, x, 0, 1, inference,
+                                                 error)))
         return status;
     forget_others(p, inference);
     if (isnan(inference->null_losses))
@@ -270,7 +271,7 @@ static fplt_status make_inferred(const fplt_model *model, const fplt_objective *
     info.inference = &inference;
     if (!status)
         status = fplt_model_create(&info, inferred, error);
-    fplt_inference_clear(&inference);
+    fplt__inference_clear(&inference);
     fplt__free(x);
     clear_pooled(&p);
     return status;
@@ -279,7 +280,7 @@ static fplt_status make_inferred(const fplt_model *model, const fplt_objective *
 static fplt_status check_rows(const fplt_model *model, const fplt_dataset *dataset, int refit,
                               fplt_error *error)
 {
-    if (fplt_model_is_private(model))
+    if (fplt__model_is_private(model))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the model was trained with privacy: sums over its records without "
                               "noise would break the promise");
@@ -314,7 +315,7 @@ fplt_objective_settings fplt__model_cost(const fplt_model *model)
     settings.regulariser = "none";
     settings.weight = 0;
     settings.huber_delta = model->info.huber_delta;
-    settings.predictor_bound = no_bound;
+    settings.predictor_bound = FPLT__NO_PREDICTOR_BOUND;
     settings.intercept = model->info.intercept;
     settings.ties = model->info.ties;
     return settings;

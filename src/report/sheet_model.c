@@ -4,8 +4,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "fedplt/export.h"
 #include "fedplt/inference.h"
+#include "promise/certificate.h"
 #include "report/html.h"
+#include "report/model_access.h"
+#include "report/report.h"
 #include "report/sheet.h"
 #include "report/table.h"
 
@@ -46,7 +50,7 @@ static size_t take_intervals(const json_t *lines, const char *const *ratio,
 static fplt_status draw_intervals(const fplt__sheet *page, const fplt_table *table,
                                   fplt_error *error)
 {
-    size_t count = fplt_table_rows(table);
+    size_t count = fplt__table_rows(table);
     fplt__interval interval[MAX_INTERVALS];
     char axis[96];
     if (count > MAX_INTERVALS || fplt_model_outputs(page->model) > 1)
@@ -79,6 +83,46 @@ static void add_notes(const fplt__sheet *page, const char *notes)
     }
 }
 
+/* What is to be published: estimates that no penalty shrinks, with tests and intervals. */
+static fplt_status add_refit(const fplt__sheet *page, fplt_error *error)
+{
+    fplt_summary_settings settings = fplt_summary_defaults();
+    fplt_table *table = NULL;
+    char *notes = NULL;
+    settings.level = page->given->level;
+    fplt_status status =
+        fplt_model_summary(page->given->refitted, &settings, &table, &notes, error);
+    if (status)
+        return status;
+    fplt__buffer_add(page->out, "<h3>Without the penalty, to be published</h3>\n");
+    status = draw_intervals(page, table, error);
+    add_notes(page, notes);
+    fplt_free(notes);
+    if (status) {
+        fplt_table_destroy(table);
+        return status;
+    }
+    status = fplt__sheet_table(page, table, error);
+    fplt__buffer_add(page->out, "<h3>With the penalty, as the model predicts</h3>\n");
+    return status;
+}
+
+fplt_status fplt__sheet_reversals(const fplt__sheet *page, fplt_error *error)
+{
+    char *text;
+    fplt_status status = fplt__pooling_text(page->model, &text, error);
+    if (status || !text)
+        return status;
+    fplt__sheet_section(page, "reversals", "Pooling hides a reversal");
+    fplt__buffer_add(page->out, "<p>The sites differ, and inside the sites these columns have the "
+                                "opposite sign. Compare with a model that has an intercept for "
+                                "every site (--site-effects fixed).</p>\n");
+    add_notes(page, text);
+    fplt__buffer_add(page->out, "</section>\n");
+    fplt_free(text);
+    return FPLT_OK;
+}
+
 /* With errors where there are any; otherwise the coefficients, and why there are none. */
 fplt_status fplt__sheet_coefficients(const fplt__sheet *page, fplt_error *error)
 {
@@ -88,7 +132,10 @@ fplt_status fplt__sheet_coefficients(const fplt__sheet *page, fplt_error *error)
     char *notes = NULL;
     settings.level = page->given->level;
     fplt__sheet_section(page, "coefficients", "Coefficients");
-    fplt_status status = fplt_model_summary(page->model, &settings, &table, &notes, &reason);
+    fplt_status status = page->given->refitted ? add_refit(page, error) : FPLT_OK;
+    if (status)
+        return status;
+    status = fplt_model_summary(page->model, &settings, &table, &notes, &reason);
     if (!status) {
         status = draw_intervals(page, table, error);
         add_notes(page, notes);
@@ -139,16 +186,16 @@ static fplt_status add_shares(const fplt__sheet *page, fplt_error *error)
     fplt_table *table;
     if (!json_array_size(agents))
         return FPLT_OK;
-    fplt_status status = fplt_table_create(columns, 4, &table, error);
+    fplt_status status = fplt__table_create(columns, 4, &table, error);
     if (status)
         return status;
     for (size_t i = 0; i < json_array_size(agents); i++) {
         const json_t *agent = json_array_get(agents, i);
-        fplt_table_text(table, fplt__sheet_text(json_object_get(agent, "name")));
-        fplt_table_whole(table, (long long)json_integer_value(json_object_get(agent, "records")));
-        fplt_table_whole(table,
-                         (long long)json_integer_value(json_object_get(agent, "rounds_charged")));
-        fplt_table_number(table, fplt__sheet_number(json_object_get(agent, "epsilon")), 4);
+        fplt__table_text(table, fplt__sheet_text(json_object_get(agent, "name")));
+        fplt__table_whole(table, (long long)json_integer_value(json_object_get(agent, "records")));
+        fplt__table_whole(table,
+                          (long long)json_integer_value(json_object_get(agent, "rounds_charged")));
+        fplt__table_number(table, fplt__sheet_number(json_object_get(agent, "epsilon")), 4);
     }
     return fplt__sheet_table(page, table, error);
 }
@@ -175,13 +222,21 @@ fplt_status fplt__sheet_privacy(const fplt__sheet *page, fplt_error *error)
         fplt__buffer_add(
             page->out, "<p>Trained without a promise of privacy: rows never left their sites, but "
                        "the sums that did, and the numbers on this page, may tell something of "
-                       "single records.</p>\n</section>\n");
+                       "single records.</p>\n");
+        if (json_object_get(page->record, "federation"))
+            fplt__buffer_add(page->out,
+                             "<p>The disclosure rules of the sites protect records from a curious "
+                             "operator with the unmodified program; against a modified coordinator "
+                             "only privacy, or secure aggregation with noise, does.</p>\n");
+        fplt__buffer_add(page->out, "</section>\n");
         return FPLT_OK;
     }
     if (!json_is_true(json_object_get(certificate, "private")))
         fplt__buffer_add(page->out, "<p class=\"bad\">This run is not private: what follows would "
                                     "hold with noise from the system's random source and nothing "
                                     "measured without it.</p>\n");
+    if (json_is_true(fplt__sheet_find(certificate, "run", "drafted", NULL)))
+        fplt__buffer_add(page->out, "<p class=\"bad\">" FPLT_CERTIFICATE_DRAFTED "</p>\n");
     fplt__buffer_add(page->out, "<p>");
     fplt__html_text(page->out, fplt__sheet_text(json_object_get(certificate, "statement")));
     fplt__buffer_add(page->out, "</p>\n");

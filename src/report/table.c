@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/buffer.h"
 #include "report/html.h"
+#include "report/report.h"
 
 enum kind { MISSING, TEXT, REAL, WHOLE };
 
@@ -27,8 +28,8 @@ struct fplt_table {
     fplt_status status;
 };
 
-fplt_status fplt_table_create(const char *const *columns, size_t count, fplt_table **out,
-                              fplt_error *error)
+fplt_status fplt__table_create(const char *const *columns, size_t count, fplt_table **out,
+                               fplt_error *error)
 {
     fplt_table *table;
     *out = NULL;
@@ -78,12 +79,12 @@ static void add(fplt_table *table, struct cell cell, const char *shown)
     table->cells[table->count++] = cell;
 }
 
-void fplt_table_text(fplt_table *table, const char *text)
+void fplt__table_text(fplt_table *table, const char *text)
 {
     add(table, (struct cell){.kind = text ? TEXT : MISSING}, text);
 }
 
-void fplt_table_number(fplt_table *table, double value, int digits)
+void fplt__table_number(fplt_table *table, double value, int digits)
 {
     char shown[64];
     snprintf(shown, sizeof shown, "%.*g", digits, value);
@@ -93,14 +94,14 @@ void fplt_table_number(fplt_table *table, double value, int digits)
         add(table, (struct cell){.kind = MISSING}, NULL);
 }
 
-void fplt_table_whole(fplt_table *table, long long value)
+void fplt__table_whole(fplt_table *table, long long value)
 {
     char shown[32];
     snprintf(shown, sizeof shown, "%lld", value);
     add(table, (struct cell){.kind = WHOLE, .whole = value}, shown);
 }
 
-size_t fplt_table_rows(const fplt_table *table)
+size_t fplt__table_rows(const fplt_table *table)
 {
     return table->count / table->width;
 }
@@ -169,7 +170,7 @@ static fplt_status render_aligned(const fplt_table *table, fplt__buffer *buffer,
     return FPLT_OK;
 }
 
-static void csv_text(fplt__buffer *buffer, const char *text)
+void fplt__csv_field(fplt__buffer *buffer, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n") && *text != ' ') {
         fplt__buffer_add(buffer, text);
@@ -185,15 +186,15 @@ static fplt_status render_csv(const fplt_table *table, fplt__buffer *buffer, fpl
 {
     (void)error;
     for (size_t c = 0; c < table->width; c++) {
-        csv_text(buffer, table->columns[c]);
+        fplt__csv_field(buffer, table->columns[c]);
         fplt__buffer_add(buffer, c + 1 == table->width ? "\n" : ",");
     }
     for (size_t row = 0; row < started_rows(table); row++)
         for (size_t c = 0; c < table->width; c++) {
             const struct cell *cell = cell_at(table, row, c);
             switch (cell->kind) {
-            case TEXT: csv_text(buffer, cell->shown); break;
-            case REAL: fplt__buffer_format(buffer, "%.17g", cell->real); break;
+            case TEXT: fplt__csv_field(buffer, cell->shown); break;
+            case REAL: fplt__buffer_digits(buffer, cell->real); break;
             case WHOLE: fplt__buffer_format(buffer, "%lld", cell->whole); break;
             case MISSING: break;
             }
@@ -291,6 +292,55 @@ static fplt_status render_html(const fplt_table *table, fplt__buffer *buffer, fp
         html_row(buffer, table, row);
     fplt__buffer_add(buffer, "</tbody></table></div>\n");
     return FPLT_OK;
+}
+
+static void latex_text(fplt__buffer *buffer, const char *text)
+{
+    static const char special[] = "&%$#_{}~^\\<>";
+    static const char *const written[] = {"\\&",
+                                          "\\%",
+                                          "\\$",
+                                          "\\#",
+                                          "\\_",
+                                          "\\{",
+                                          "\\}",
+                                          "\\textasciitilde{}",
+                                          "\\textasciicircum{}",
+                                          "\\textbackslash{}",
+                                          "\\textless{}",
+                                          "\\textgreater{}"};
+    while (*text) {
+        size_t plain = strcspn(text, special);
+        fplt__buffer_add_bytes(buffer, text, plain);
+        text += plain;
+        if (*text)
+            fplt__buffer_add(buffer, written[strchr(special, *text++) - special]);
+    }
+}
+
+fplt_status fplt__table_latex(const fplt_table *table, char **text, fplt_error *error)
+{
+    fplt__buffer buffer = {NULL, 0, 0, FPLT_OK};
+    *text = NULL;
+    if (table->status)
+        return fplt_error_set(error, table->status, "no memory for a table");
+    fplt__buffer_add(&buffer, "\\begin{tabular}{");
+    for (size_t c = 0; c < table->width; c++) {
+        size_t width;
+        int numbers;
+        lay_out(table, c, &width, &numbers);
+        fplt__buffer_add(&buffer, numbers || c > 1 ? "r" : "l");
+    }
+    fplt__buffer_add(&buffer, "}\n\\hline\n");
+    for (size_t row = 0; row <= started_rows(table); row++)
+        for (size_t c = 0; c < table->width; c++) {
+            latex_text(&buffer, row ? shown(cell_at(table, row - 1, c)) : table->columns[c]);
+            fplt__buffer_add(&buffer, c + 1 < table->width ? " & "
+                                      : row                ? " \\\\\n"
+                                                           : " \\\\\n\\hline\n");
+        }
+    fplt__buffer_add(&buffer, "\\hline\n\\end{tabular}\n");
+    return fplt__buffer_take(&buffer, text, error);
 }
 
 fplt_status fplt_table_render(const fplt_table *table, fplt_table_form form, char **text,

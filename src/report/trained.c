@@ -5,11 +5,19 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/settings.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/solver.h"
 #include "job/job.h"
+#include "objective/objective_access.h"
+#include "participation/participation.h"
 #include "promise/certificate.h"
+#include "prox/prox_access.h"
 #include "report/filled.h"
 #include "report/model.h"
+#include "report/model_access.h"
 #include "report/quality.h"
 
 /* JSON has no infinities or NaN. */
@@ -48,11 +56,11 @@ static json_t *defaults_json(const fplt_settings *settings)
     const fplt_setting *row;
     json_t *object = json_object();
     for (size_t i = 0; (row = fplt_settings_row(settings, i, NULL)); i++)
-        if (fplt_settings_preference(settings, row->name))
+        if (fplt__settings_preference(settings, row->name))
             json_object_set_new(object, row->name,
                                 json_pack("{s:s, s:s}", "value",
                                           fplt_settings_text(settings, row->name), "why",
-                                          fplt_settings_preference(settings, row->name)));
+                                          fplt__settings_preference(settings, row->name)));
     return object;
 }
 
@@ -63,17 +71,21 @@ static json_t *problem_json(const fplt_job_view *view)
     if (!view->in_memory)
         snprintf(source, sizeof source, "generator %s",
                  fplt_settings_text(view->settings, "generator"));
-    const char *h = fplt_prox_name(view->prox);
+    const char *h = fplt__prox_name(view->prox);
     json_t *held_out = view->held_out ? json_integer((json_int_t)fplt_dataset_rows(view->held_out))
                                       : json_integer(0);
-    return json_pack(
-        "{s:s, s:I, s:I, s:o, s:s, s:s, s:f, s:s, s:o, s:s, s:f}", "data", data ? data : source,
-        "agents", (json_int_t)fplt_dataset_agents(view->training), "rows",
-        (json_int_t)fplt__dataset_all_rows(view->training), "held_out_rows", held_out, "loss",
-        view->cost.loss, "regulariser", view->cost.regulariser, "eps", view->cost.weight, "h", h,
-        "h_weight",
-        strcmp(h, "zero") == 0 ? json_null() : real(fplt_settings_real(view->settings, "h-weight")),
-        "weights", view->cost.weigh_rows ? "rows" : "agents", "clip", view->cost.clip);
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:o, s:s, s:s, s:f, s:s, s:o, s:s, s:f}", "data",
+                  data ? data : source, "agents", (json_int_t)fplt_dataset_agents(view->training),
+                  "rows", (json_int_t)fplt__dataset_all_rows(view->training), "held_out_rows",
+                  held_out, "loss", view->cost.loss, "regulariser", view->cost.regulariser, "eps",
+                  view->cost.weight, "h", h, "h_weight",
+                  strcmp(h, "zero") == 0 ? json_null()
+                                         : real(fplt_settings_real(view->settings, "h-weight")),
+                  "weights", view->cost.weigh_rows ? "rows" : "agents", "clip", view->cost.clip);
+    if (view->cost.units)
+        json_object_set_new(object, "penalty_units", json_string("columns"));
+    return object;
 }
 
 static json_t *measure_json(const fplt_measure *measure)
@@ -115,14 +127,16 @@ static void add_result(const fplt_job_view *view, const fplt_result *result, jso
 static json_t *training_json(const fplt_job_view *view, const fplt_engine *engine,
                              const fplt_result *result, const fplt_record *record)
 {
-    json_t *document = json_pack(
-        "{s:o, s:s, s:o, s:o, s:{s:o, s:o}, s:s, s:I, s:s, s:s, s:I}", "problem",
-        problem_json(view), "algorithm", view->run.algorithm->name, "parameters",
-        parameters_json(record), "local", local_json(view, record), "curvature", "lmin",
-        real(record->facts.curvature.lowest), "lmax", real(record->facts.curvature.highest),
-        "participation", fplt_participation_name(view->participation), "cohort",
-        (json_int_t)record->facts.cohort, "kernel", fplt_objective_kernel(view->objective),
-        "precision", fplt_objective_precision(view->objective), "seed", (json_int_t)view->run.seed);
+    json_t *document =
+        json_pack("{s:o, s:s, s:o, s:o, s:{s:o, s:o}, s:s, s:I, s:s, s:s, s:I}", "problem",
+                  problem_json(view), "algorithm", view->run.algorithm->name, "parameters",
+                  parameters_json(record), "local", local_json(view, record), "curvature", "lmin",
+                  real(record->facts.curvature.lowest), "lmax",
+                  real(record->facts.curvature.highest), "participation",
+                  fplt__participation_name(view->participation), "cohort",
+                  (json_int_t)record->facts.cohort, "kernel",
+                  fplt__objective_kernel(view->objective), "precision",
+                  fplt__objective_precision(view->objective), "seed", (json_int_t)view->run.seed);
     const char *colon = view->automatic ? strstr(view->automatic->about_algorithm, ": ") : NULL;
     if (colon) /* behind the name */
         json_object_set_new(document, "algorithm_why", json_string(colon + 2));
@@ -189,10 +203,31 @@ static fplt_status keep_record(json_t *document, fplt_model *model, fplt_error *
                : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the record of a run");
 }
 
+fplt_status fplt__model_add_record(fplt_model *model, const char *name, json_t *value,
+                                   fplt_error *error)
+{
+    json_object_set_new(model->record, name, value);
+    return keep_record(model->record, model, error);
+}
+
+fplt_status fplt__model_add_validation(fplt_model *model, const fplt__validated *validated,
+                                       fplt_error *error)
+{
+    if (!model->record)
+        return FPLT_OK;
+    return fplt__model_add_record(
+        model, "validated",
+        json_pack("{s:s, s:f, s:s, s:I, s:s, s:o, s:o, s:o}", "search", validated->search, "value",
+                  validated->value, "by", validated->by, "folds", (json_int_t)validated->folds,
+                  "measure", validated->measure, "quality", real(validated->quality), "loss",
+                  real(validated->loss), "std_error", real(validated->error)),
+        error);
+}
+
 /* NULL where the default holds or is said. */
 static const char *given_text(const fplt_settings *settings, const char *name)
 {
-    const fplt_setting *row = fplt_settings_find(settings, name);
+    const fplt_setting *row = fplt__settings_find(settings, name);
     const char *text = row ? fplt_settings_text(settings, name) : NULL;
     return text && row->standard && strcmp(text, row->standard) == 0 ? NULL : text;
 }
@@ -203,7 +238,7 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     size_t n = fplt_objective_dimension(view->objective);
     struct names names = {NULL, NULL, NULL};
     fplt_task task = fplt_dataset_task(view->training);
-    uint32_t classes = fplt_task_classifies(task) ? fplt_dataset_outputs(view->training) : 0;
+    uint32_t classes = fplt__task_classifies(task) ? fplt_dataset_outputs(view->training) : 0;
     double *weights;
     fplt_status status = fplt__alloc_into(&weights, n, sizeof *weights, "a model", error);
     if (status)
@@ -224,7 +259,7 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
         .label = fplt_settings_text(view->settings, "label"),
         .site = fplt_settings_text(view->settings, "site"),
         .labels = fplt_settings_text(view->settings, "labels"),
-        .schema = fplt_dataset_schema(view->training),
+        .schema = fplt__dataset_schema(view->training),
         .row_weight = fplt_settings_text(view->settings, "row-weight"),
         .id = fplt_settings_text(view->settings, "id"),
         .missing_codes = given_text(view->settings, "missing-codes"),
@@ -248,7 +283,7 @@ static fplt_status add_inference(const fplt_job_view *view, fplt_engine *engine,
                                  fplt_error *error)
 {
     size_t n = model->info.dimension;
-    int penalised = !fplt_prox_is_zero(view->prox) ||
+    int penalised = !fplt__prox_is_zero(view->prox) ||
                     (view->cost.weight > 0 && strcmp(view->cost.regulariser, "none") != 0);
     if (view->run.blind || n > FPLT__INFERENCE_TO)
         return FPLT_OK;
@@ -272,7 +307,7 @@ fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "there is no model of a caller's own costs, only its weights");
     fplt_status status = make_model(view, engine, model, error);
-    if (!status && !view->run.blind) /* standard errors would tell of the records */
+    if (!status && !view->run.blind) /* standard errors would reveal something about the records */
         status = add_inference(view, engine, *model, error);
     if (!status)
         status = fplt__record_make(view, engine, (*model)->weights, *model, record, error);
@@ -285,25 +320,19 @@ fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
     return status;
 }
 
-fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine, const fplt_result *result,
-                                fplt_model **model, fplt_error *error)
+fplt_status fplt__model_certify(fplt_model *model, const fplt_promise_view *view,
+                                fplt__certificate_run *run, const fplt_key *key,
+                                json_t **certificate, fplt_error *error)
 {
-    return fplt__model_from_run(job, engine, result, NULL, model, error);
-}
-
-fplt_status fplt__model_certify(fplt_model *model, json_t *certificate, fplt_error *error)
-{
-    json_object_set(model->record, "privacy", certificate);
-    return keep_record(model->record, model, error);
-}
-
-fplt_status fplt_model_digest(const fplt_model *model, unsigned char digest[FPLT_MODEL_DIGEST],
-                              fplt_error *error)
-{
-    json_t *document = fplt__model_json(model);
+    json_t *document = fplt__model_json(model), *former = model->record;
+    *certificate = NULL;
     if (!document)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the digest of a model");
-    fplt_status status = fplt__model_digest(document, digest, error);
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate of a model");
+    fplt_status status = fplt__certificate_bind(view, run, key, document, certificate, error);
+    if (!status) {
+        status = keep_record(json_incref(json_object_get(document, "training")), model, error);
+        json_decref(former);
+    }
     json_decref(document);
     return status;
 }

@@ -95,7 +95,7 @@ static double unit(const fplt_local *local, double norm)
     return step > 0 ? norm * step : 1;
 }
 
-static fplt_status run(fplt_local *local, double *w, fplt_error *error)
+static fplt_status run_lbfgs(fplt_local *local, double *w, fplt_error *error)
 {
     size_t n = fplt_objective_dimension(local->problem.objective), room = padded(n);
     double *point = fplt_local_work(local), *start = point + room, *at_start = start + room,
@@ -140,5 +140,5 @@ const fplt_solver fplt__solver_lbfgs = {
     .help = "limited-memory BFGS, at most N_e iterations",
     .traits = FPLT_MINIMISER,
     .work = lbfgs_work,
-    .run = run,
+    .run = run_lbfgs,
 };

@@ -1,6 +1,7 @@
 /* Newton's method on d: at most N_e steps, by Cholesky up to a few hundred coordinates and by
  * conjugate gradients above. Where f_i is quadratic one step is the exact proximal operator, and its
  * factor is made once and kept with the agent. */
+#include "objective/objective_access.h"
 #include "solver/solver.h"
 
 #include <float.h>
@@ -30,7 +31,7 @@ static size_t newton_state(const fplt_objective *objective, const fplt_training 
 {
     (void)training;
     size_t n = fplt_objective_dimension(objective);
-    return fplt_objective_is_quadratic(objective) && direct(objective) ? n * n + 2 : 0;
+    return fplt__objective_is_quadratic(objective) && direct(objective) ? n * n + 2 : 0;
 }
 
 static double dot(const double *a, const double *b, size_t n)
@@ -54,7 +55,7 @@ static fplt_status factorise(fplt_local *local, const double *w, double *matrix,
     const fplt_subproblem *problem = &local->problem;
     size_t n = fplt_objective_dimension(problem->objective);
     fplt_status status =
-        fplt_objective_hessian(problem->objective, problem->agent, w, matrix, local->scratch);
+        fplt__objective_hessian(problem->objective, problem->agent, w, matrix, local->scratch);
     if (status)
         return fplt_error_set(error, status, "the Hessian of agent %u failed", local->member_index);
     for (size_t j = 0; j < n; j++)
@@ -68,7 +69,7 @@ static fplt_status factor_at(fplt_local *local, const double *w, double *matrix,
                              fplt_error *error)
 {
     *factor = matrix;
-    if (!local->state || !fplt_objective_is_quadratic(local->problem.objective))
+    if (!local->state || !fplt__objective_is_quadratic(local->problem.objective))
         return factorise(local, w, matrix, error);
     double *made = local->state, *kept_rho = local->state + 1;
     *factor = local->state + 2;
@@ -110,8 +111,8 @@ static fplt_status cg_step(fplt_local *local, const double *w, const double *gra
     }
     double energy = dot(residual, residual, n);
     for (size_t i = 0; i < 2 * n + 20 && sqrt(energy) > target; i++) {
-        fplt_status status = fplt_objective_hessian_times(problem->objective, problem->agent, w,
-                                                          direction, product, local->scratch);
+        fplt_status status = fplt__objective_hessian_times(problem->objective, problem->agent, w,
+                                                           direction, product, local->scratch);
         if (status)
             return fplt_error_set(error, status, "the Hessian of agent %u failed",
                                   local->member_index);
@@ -164,7 +165,7 @@ static fplt_status line_search(fplt_local *local, double *w, double *gradient, c
     return FPLT_OK;
 }
 
-static fplt_status run(fplt_local *local, double *w, fplt_error *error)
+static fplt_status run_newton(fplt_local *local, double *w, fplt_error *error)
 {
     const fplt_objective *objective = local->problem.objective;
     size_t n = fplt_objective_dimension(objective);
@@ -199,5 +200,5 @@ const fplt_solver fplt__solver_newton = {
     .traits = FPLT_MINIMISER,
     .work = newton_work,
     .state = newton_state,
-    .run = run,
+    .run = run_newton,
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "objective/objective_access.h"
 #include "theory/theory.h"
 
 static const fplt_solver *const solvers[] = {
@@ -27,7 +28,7 @@ const fplt_solver *fplt_solver_find(const char *name)
     return NULL;
 }
 
-int fplt_solver_has_step(const fplt_solver *solver)
+int fplt__solver_has_step(const fplt_solver *solver)
 {
     return solver->step || solver->traits & FPLT_PLAIN_STEPS;
 }
@@ -48,13 +49,13 @@ static size_t lines(size_t count)
     return (count + 7) / 8 * 8;
 }
 
-size_t fplt_local_scratch(const fplt_objective *objective, const fplt_training *training)
+size_t fplt__local_scratch(const fplt_objective *objective, const fplt_training *training)
 {
     size_t own = training->solver->work ? training->solver->work(objective, training) : 0;
     return lines(fplt_objective_scratch(objective)) + lines(own);
 }
 
-size_t fplt_solver_state(const fplt_objective *objective, const fplt_training *training)
+size_t fplt__solver_state(const fplt_objective *objective, const fplt_training *training)
 {
     return training->solver->state ? training->solver->state(objective, training) : 0;
 }
@@ -64,8 +65,8 @@ double *fplt_local_work(const fplt_local *local)
     return local->scratch + lines(fplt_objective_scratch(local->problem.objective));
 }
 
-fplt_status fplt_training_check(const fplt_training *training, const fplt_objective *objective,
-                                fplt_error *error)
+fplt_status fplt__training_check(const fplt_training *training, const fplt_objective *objective,
+                                 fplt_error *error)
 {
     const fplt_solver *solver = training->solver;
     if (!solver)
@@ -85,7 +86,7 @@ fplt_status fplt_training_check(const fplt_training *training, const fplt_object
     if (solver->traits & FPLT_STOCHASTIC && !training->batch)
         return fplt_error_set(error, FPLT_BAD_VALUE, "batch is 0, but %s needs at least 1",
                               solver->name);
-    if (solver->traits & FPLT_STOCHASTIC && !fplt_objective_has_batches(objective))
+    if (solver->traits & FPLT_STOCHASTIC && !fplt__objective_has_batches(objective))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "%s needs minibatches, but the objective has no batch_gradient",
                               solver->name);
@@ -103,7 +104,7 @@ fplt_status fplt_training_check(const fplt_training *training, const fplt_object
     return FPLT_OK;
 }
 
-fplt_status fplt_local_run(fplt_local *local, double *w, fplt_error *error)
+fplt_status fplt__local_run(fplt_local *local, double *w, fplt_error *error)
 {
     return local->training.solver->run(local, w, error);
 }

@@ -1,6 +1,8 @@
 /* Stochastic gradient descent on d: plain, with momentum, and with the variance reduced by an anchor
  * [SVRG: Johnson and Zhang 2013]. An epoch is one step, or with by_pass a pass over the records:
  * ceil(q / batch) steps. */
+#include "base/random.h"
+#include "objective/objective_access.h"
 #include "solver/solver.h"
 
 #include <string.h>
@@ -93,7 +95,7 @@ static const uint32_t *next_batch(struct batches *batches, uint32_t *count)
         return batches->order;
     }
     if (batches->used == 0)
-        fplt_stream_shuffle(&batches->stream, batches->order, batches->records);
+        fplt__stream_shuffle(&batches->stream, batches->order, batches->records);
     const uint32_t *front = batches->order + batches->used;
     if (*count > batches->records - batches->used)
         *count = batches->records - batches->used;
@@ -107,8 +109,8 @@ static fplt_status batch_gradient(fplt_local *local, const double *w, const uint
     const fplt_subproblem *problem = &local->problem;
     local->gradients +=
         (double)count / (double)fplt_objective_records(problem->objective, problem->agent);
-    return fplt_objective_batch_gradient(problem->objective, problem->agent, w, rows, count,
-                                         gradient, local->scratch);
+    return fplt__objective_batch_gradient(problem->objective, problem->agent, w, rows, count,
+                                          gradient, local->scratch);
 }
 
 /* w <- w - step g and, with momentum b > 0, extrapolation as in accelerated gradient descent. */

@@ -82,4 +82,37 @@ fplt_status fplt__leader_store_keep_receipt(fplt__leader_store *store, const cha
 fplt_status fplt__leader_store_receipt(fplt__leader_store *store, const char *name,
                                        fplt__member_row *row, fplt_error *error);
 
+/* A run that follows from another: a member was excluded, or rows of a member were withdrawn. */
+typedef struct fplt__succession {
+    uint32_t base;         /* the run of the settings that `run` follows from */
+    uint32_t run;          /* its number */
+    char name[FPLT__NAME]; /* of the member that it is without; empty: all of them stay */
+    int continued;         /* the run begins at the last model of the run before */
+    char epsilon[32];      /* what is left of the promise; empty: as in the settings */
+    char rounds[32];       /* what is left of the rounds; empty: as in the settings */
+} fplt__succession;
+/* Ends run `ended`, or forgets it where the one that follows has the same number, and keeps the succession: one
+ * transaction. */
+fplt_status fplt__leader_store_succeed(fplt__leader_store *store, uint32_t ended,
+                                       const fplt__succession *next, const char *sentence,
+                                       fplt_error *error);
+/* The runs that follow from run `base` in order, or all of them where it is 0. */
+fplt_status fplt__leader_store_successions(fplt__leader_store *store, uint32_t base,
+                                           void (*tell)(void *context,
+                                                        const fplt__succession *next),
+                                           void *context, fplt_error *error);
+
+/* An address from which a member came, for a day. */
+fplt_status fplt__leader_store_keep_address(fplt__leader_store *store, const char *address,
+                                            fplt_error *error);
+fplt_status fplt__leader_store_addresses(fplt__leader_store *store,
+                                         void (*tell)(void *context, const char *address),
+                                         void *context, fplt_error *error);
+
+/* Writes a copy of the state to a new file of mode 0600. */
+fplt_status fplt__leader_store_backup(fplt__leader_store *store, const char *path,
+                                      fplt_error *error);
+/* Moves what is only in the write-ahead log into the file itself. */
+fplt_status fplt__leader_store_checkpoint(fplt__leader_store *store, fplt_error *error);
+
 #endif

@@ -20,10 +20,15 @@ static const char *const schema[] = {
     " body BLOB, start BLOB);"
     "CREATE TABLE data(run BLOB PRIMARY KEY, digest BLOB);"
     "CREATE TABLE spent(id INTEGER PRIMARY KEY CHECK(id = 1), charged REAL);",
-    "ALTER TABLE spent ADD COLUMN receipt BLOB;" /* `charged` is its transcript's sum */};
+    "ALTER TABLE spent ADD COLUMN receipt BLOB;", /* `charged` is its transcript's sum */
+    "CREATE TABLE sent(id INTEGER PRIMARY KEY CHECK(id = 1), run INT, authority BLOB, plan BLOB);",
+    "ALTER TABLE sent ADD COLUMN members INT NOT NULL DEFAULT 0;",
+    "ALTER TABLE run ADD COLUMN accepted INT NOT NULL DEFAULT 0;"};
 
-static const struct fplt__database_form form = {"state of an agent", 0x46504c41 /* FPLA */, 2,
-                                                schema};
+static const struct fplt__database_form form = {
+    "state of an agent", 0x46504c41 /* FPLA */, 5, schema,
+    "put back a copy that `fedplt agent backup` made, or "
+    "move the file away: the other members then send their vectors once more"};
 
 struct fplt__site_store {
     fplt__table *table;
@@ -53,6 +58,11 @@ void fplt__site_store_close(fplt__site_store *store)
     fplt__table_close(store->table);
     fplt__free(store->bytes);
     fplt__free(store);
+}
+
+fplt_status fplt__site_store_backup(fplt__site_store *store, const char *path, fplt_error *error)
+{
+    return fplt__table_backup(store->table, path, error);
 }
 
 /* Saving */
@@ -126,11 +136,12 @@ static fplt_status save_run(fplt__site_store *store, const fplt__site_record *re
     return fplt__table_run(
         store->table, NULL, error,
         "UPDATE run SET planned = ?, consented = ?, records = ?, identity = ?, leg = ?,"
-        " version = ?, chain = ?, proof = ?, charges = ?",
-        "iiiiiibbi", (int64_t)record->planned, (int64_t)record->consented, (int64_t)record->records,
-        (int64_t)record->member_index, (int64_t)record->incarnation, (int64_t)record->version,
-        &record->chain, sizeof record->chain, record->has_proof ? proof : NULL,
-        record->has_proof ? sizeof proof : 0, (int64_t)record->charges);
+        " version = ?, chain = ?, proof = ?, charges = ?, accepted = ?",
+        "iiiiiibbii", (int64_t)record->planned, (int64_t)record->consented,
+        (int64_t)record->records, (int64_t)record->member_index, (int64_t)record->incarnation,
+        (int64_t)record->version, &record->chain, sizeof record->chain,
+        record->has_proof ? proof : NULL, record->has_proof ? sizeof proof : 0,
+        (int64_t)record->charges, (int64_t)record->over);
 }
 
 /* Kept vectors are in run.slot, staged ones in the other. */
@@ -211,10 +222,36 @@ static fplt_status save_enrolled(fplt__site_store *store, const fplt__site_recor
         record->begin ? store->bytes : NULL, record->begin ? 8 * record->begin_count : 0);
 }
 
+static fplt_status save_sent(fplt__site_store *store, const fplt__site_record *record,
+                             fplt_error *error)
+{
+    return fplt__table_run(store->table, NULL, error,
+                           "INSERT OR REPLACE INTO sent VALUES(1, ?, ?, ?, ?)", "ibbi",
+                           (int64_t)record->sent_run, &record->sent_authority,
+                           sizeof record->sent_authority, &record->sent_plan,
+                           sizeof record->sent_plan, (int64_t)record->sent_members);
+}
+
+static fplt_status load_sent(fplt__site_store *store, fplt__site_record *record, fplt_error *error)
+{
+    sqlite3_stmt *found;
+    int row = 0;
+    fplt_status status = fplt__table_ask(store->table, &found, error,
+                                         "SELECT run, authority, plan, members FROM sent", "");
+    if (status || (status = fplt__table_step(store->table, found, &row, error)) || !row)
+        return status;
+    record->sent_run = (uint32_t)sqlite3_column_int64(found, 0);
+    fplt__column_bytes(found, 1, &record->sent_authority, sizeof record->sent_authority);
+    fplt__column_bytes(found, 2, &record->sent_plan, sizeof record->sent_plan);
+    record->sent_members = (uint32_t)sqlite3_column_int64(found, 3);
+    fplt__table_done(found);
+    return FPLT_OK;
+}
+
 static fplt_status save_all(fplt__site_store *store, const fplt__site_record *record,
                             const fplt__receipt *charged, fplt_error *error)
 {
-    FPLT__ASSERT(record->changed && record->changed < 2 * FPLT__SITE_ENROLLED);
+    FPLT__ASSERT(record->changed && record->changed < 2 * FPLT__SITE_SENT);
     FPLT__ASSERT(record->document);
     unsigned changed = record->changed;
     fplt_status status;
@@ -229,7 +266,8 @@ static fplt_status save_all(fplt__site_store *store, const fplt__site_record *re
          (status = save_vector(store, record->staged, record->kept_count, 1, error))) ||
         ((changed & FPLT__SITE_HELD) && (status = save_held(store, record, error))) ||
         ((changed & FPLT__SITE_MESSAGES) && (status = save_messages(store, record, error))) ||
-        ((changed & FPLT__SITE_ENROLLED) && (status = save_enrolled(store, record, error))))
+        ((changed & FPLT__SITE_ENROLLED) && (status = save_enrolled(store, record, error))) ||
+        ((changed & FPLT__SITE_SENT) && (status = save_sent(store, record, error))))
         return status;
     return fplt__site_store_set_charged(store, charged, error);
 }
@@ -283,7 +321,7 @@ static fplt_status load_run(fplt__site_store *store, fplt__site_loaded *loaded, 
     fplt_status status = fplt__table_ask(
         store->table, &found, error,
         "SELECT hash, plan, planned, consented, records, identity, leg, version, chain, slot,"
-        " proof, charges FROM run",
+        " proof, charges, accepted FROM run",
         "");
     if (status || (status = fplt__table_step(store->table, found, &loaded->there, error)) ||
         !loaded->there)
@@ -304,6 +342,7 @@ static fplt_status load_run(fplt__site_store *store, fplt__site_loaded *loaded, 
     if (record->has_proof)
         get_proof(proof, &record->proof);
     record->charges = (uint64_t)sqlite3_column_int64(found, 11);
+    record->over = (uint64_t)sqlite3_column_int64(found, 12);
     fplt__table_done(found);
     return status;
 }
@@ -414,6 +453,7 @@ fplt_status fplt__site_store_load(fplt__site_store *store, fplt__site_loaded *lo
         (status = load_staged(store, loaded, error)) ||
         (status = load_held(store, loaded, error)) ||
         (status = load_messages(store, loaded, error)) ||
+        (status = load_sent(store, &loaded->record, error)) ||
         (status = load_enrolled(store, loaded, error)))
         fplt__site_loaded_clear(loaded);
     return status;

@@ -37,4 +37,7 @@ fplt_status fplt__site_store_data(fplt__site_store *store, const fplt__digest *r
 fplt_status fplt__site_store_set_data(fplt__site_store *store, const fplt__digest *run,
                                       const fplt__digest *data, fplt_error *error);
 
+/* Writes a copy of the state to a new file of mode 0600. Ledger, keys and logs are in other files. */
+fplt_status fplt__site_store_backup(fplt__site_store *store, const char *path, fplt_error *error);
+
 #endif

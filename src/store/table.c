@@ -1,6 +1,5 @@
 #include "store/table.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +55,16 @@ fplt_status fplt__table_end(fplt__table *table, fplt_status status, fplt_error *
     return fplt__database_end(table->database, status, error);
 }
 
+fplt_status fplt__table_backup(fplt__table *table, const char *path, fplt_error *error)
+{
+    return fplt__database_backup(table->database, path, error);
+}
+
+fplt_status fplt__table_checkpoint(fplt__table *table, fplt_error *error)
+{
+    return fplt__database_checkpoint(table->database, error);
+}
+
 static fplt_status statement_of(fplt__table *table, const char *sql, sqlite3_stmt **statement,
                                 fplt_error *error)
 {
@@ -96,8 +105,8 @@ static void bind(sqlite3_stmt *statement, const char *types, va_list values)
     }
 }
 
-static fplt_status ask_list(fplt__table *table, sqlite3_stmt **statement, fplt_error *error,
-                            const char *sql, const char *types, va_list values)
+fplt_status fplt__table_ask_list(fplt__table *table, sqlite3_stmt **statement, fplt_error *error,
+                                 const char *sql, const char *types, va_list values)
 {
     fplt_status status = statement_of(table, sql, statement, error);
     if (!status)
@@ -110,7 +119,7 @@ fplt_status fplt__table_ask(fplt__table *table, sqlite3_stmt **statement, fplt_e
 {
     va_list values;
     va_start(values, types);
-    fplt_status status = ask_list(table, statement, error, sql, types, values);
+    fplt_status status = fplt__table_ask_list(table, statement, error, sql, types, values);
     va_end(values);
     return status;
 }
@@ -132,19 +141,26 @@ void fplt__table_done(sqlite3_stmt *statement)
     sqlite3_clear_bindings(statement);
 }
 
-fplt_status fplt__table_run(fplt__table *table, int *changed, fplt_error *error, const char *sql,
-                            const char *types, ...)
+fplt_status fplt__table_run_list(fplt__table *table, int *changed, fplt_error *error,
+                                 const char *sql, const char *types, va_list values)
 {
     sqlite3_stmt *statement;
     int row = 0;
-    va_list values;
-    va_start(values, types);
-    fplt_status status = ask_list(table, &statement, error, sql, types, values);
-    va_end(values);
+    fplt_status status = fplt__table_ask_list(table, &statement, error, sql, types, values);
     if (!status && !(status = fplt__table_step(table, statement, &row, error)) && changed)
         *changed = sqlite3_changes(sqlite3_db_handle(statement));
     if (row)
         fplt__table_done(statement);
+    return status;
+}
+
+fplt_status fplt__table_run(fplt__table *table, int *changed, fplt_error *error, const char *sql,
+                            const char *types, ...)
+{
+    va_list values;
+    va_start(values, types);
+    fplt_status status = fplt__table_run_list(table, changed, error, sql, types, values);
+    va_end(values);
     return status;
 }
 

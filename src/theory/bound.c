@@ -74,8 +74,8 @@ fplt_status fplt_theory_check(const fplt_theory_problem *problem,
                               "step is %g: it must be a finite number above 0 (at most %g makes "
                               "sense here)",
                               parameters->step,
-                              fplt_theory_step_limit(problem, parameters->rho,
-                                                     FPLT_THEORY_CORRECTED));
+                              fplt__theory_step_limit(problem, parameters->rho,
+                                                      FPLT_THEORY_CORRECTED));
     if (parameters->epochs == 0)
         return fplt_error_set(error, FPLT_BAD_VALUE, "epochs is 0: it must be at least 1");
     if (!isfinite(parameters->noise_tau) || parameters->noise_tau < 0)
@@ -90,9 +90,9 @@ fplt_status fplt_theory_check(const fplt_theory_problem *problem,
  * independent of the path before it and has mean 0, so the squares add up,
  * E|.|^2 <= chi^2 E|.|^2 + 2 gamma tau^2 n N a step, whatever the f_i: never above the printed. */
 static double noise_deviation(const fplt_theory_problem *problem,
-                              const fplt_theory_parameters *parameters, fplt_theory_norm norm)
+                              const fplt_theory_parameters *parameters, fplt__theory_norm norm)
 {
-    double chi = fplt_theory_step_contraction(problem, parameters->rho, parameters->step);
+    double chi = fplt__theory_step_contraction(problem, parameters->rho, parameters->step);
     double one_step =
         parameters->noise_tau *
         sqrt(2 * parameters->step * (double)problem->dimension * (double)problem->agents);
@@ -104,7 +104,7 @@ static double noise_deviation(const fplt_theory_problem *problem,
 /* nu: the deviation enters x once and z twice, so |e|^2 = (1 + 4 w^2)|deviation|^2; the paper's
  * sqrt(10) is sqrt(2 (1 + 4)). */
 static double noise_bound(const fplt_theory_problem *problem,
-                          const fplt_theory_parameters *parameters, fplt_theory_norm norm,
+                          const fplt_theory_parameters *parameters, fplt__theory_norm norm,
                           double weight)
 {
     if (parameters->noise_tau == 0)
@@ -117,22 +117,23 @@ static double noise_bound(const fplt_theory_problem *problem,
 /* The weighted contraction is measured in the weight that is really used: beyond the limit of the
  * weight it is a little above the radius. */
 static void set_contraction(const fplt_theory_problem *problem,
-                            const fplt_theory_parameters *parameters, fplt_theory_norm norm,
+                            const fplt_theory_parameters *parameters, fplt__theory_norm norm,
                             fplt_theory_bound *bound)
 {
     fplt_theory_matrix matrix =
-        fplt_theory_matrix_make(problem, parameters,
-                                norm == FPLT_BOUND_PRINTED ? FPLT_THEORY_PRINTED
-                                                           : FPLT_THEORY_CORRECTED);
-    bound->weight = norm == FPLT_BOUND_WEIGHTED ? fplt_theory_weight(problem, parameters) : 1;
+        fplt__theory_matrix_make(problem, parameters,
+                                 norm == FPLT_BOUND_PRINTED ? FPLT_THEORY_PRINTED
+                                                            : FPLT_THEORY_CORRECTED);
+    bound->weight = norm == FPLT_BOUND_WEIGHTED ? fplt__theory_weight(problem, parameters) : 1;
     bound->contraction = norm == FPLT_BOUND_WEIGHTED
-                             ? fplt_theory_weighted_norm(&matrix, bound->weight)
+                             ? fplt__theory_weighted_norm(&matrix, bound->weight)
                              : matrix.norm;
 }
 
-fplt_status fplt_theory_bound_make(const fplt_theory_problem *problem,
-                                   const fplt_theory_parameters *parameters, fplt_theory_norm norm,
-                                   fplt_theory_bound *bound, fplt_error *error)
+fplt_status fplt__theory_bound_make(const fplt_theory_problem *problem,
+                                    const fplt_theory_parameters *parameters,
+                                    fplt__theory_norm norm, fplt_theory_bound *bound,
+                                    fplt_error *error)
 {
     fplt_status status = fplt_theory_check(problem, parameters, error);
     if (status)
@@ -159,23 +160,23 @@ double fplt_theory_bound_at(const fplt_theory_bound *bound, double first_error, 
     return bound->start_factor * pow(bound->rate, terms) * first_error + noise;
 }
 
-double fplt_theory_bound_radius(const fplt_theory_bound *bound)
+double fplt__theory_bound_radius(const fplt_theory_bound *bound)
 {
     return bound->holds ? bound->noise_factor * bound->noise / (1 - bound->rate) : INFINITY;
 }
 
 static int holds_with(const fplt_theory_problem *problem, fplt_theory_parameters parameters,
-                      fplt_theory_norm norm, uint32_t epochs)
+                      fplt__theory_norm norm, uint32_t epochs)
 {
     fplt_theory_bound bound;
     parameters.epochs = epochs;
-    return !fplt_theory_bound_make(problem, &parameters, norm, &bound, NULL) && bound.holds;
+    return !fplt__theory_bound_make(problem, &parameters, norm, &bound, NULL) && bound.holds;
 }
 
 /* Every entry of S grows with chi^Ne, which falls with Ne where the local steps contract at all:
  * what holds for some Ne holds for every larger one. */
-uint32_t fplt_theory_least_epochs(const fplt_theory_problem *problem,
-                                  const fplt_theory_parameters *parameters, fplt_theory_norm norm)
+uint32_t fplt__theory_least_epochs(const fplt_theory_problem *problem,
+                                   const fplt_theory_parameters *parameters, fplt__theory_norm norm)
 {
     uint32_t below = 0, enough = 1;
     while (!holds_with(problem, *parameters, norm, enough)) {

@@ -14,13 +14,13 @@ fplt_theory_problem fplt__theory_convexified(const fplt_theory_problem *problem)
 {
     fplt_theory_problem convex = *problem;
     if (convex.strong_convexity <= 0)
-        convex.strong_convexity = fplt_theory_usable_convexity(problem);
+        convex.strong_convexity = fplt__theory_usable_convexity(problem);
     return convex;
 }
 
 static double balanced_rho(const fplt_theory_problem *problem)
 {
-    return fplt__penalty(problem->strong_convexity, problem->smoothness);
+    return fplt__theory_penalty(problem->strong_convexity, problem->smoothness);
 }
 
 fplt_theory_parameters fplt_theory_defaults(const fplt_theory_problem *problem)
@@ -64,7 +64,7 @@ static void place(struct search *search, double log_rho, double share)
     double rho = exp(log_rho);
     search->parameters.rho = rho;
     search->parameters.step = search->parameters.accelerated
-                                  ? fplt_theory_accelerated_step(&search->problem, rho)
+                                  ? fplt__theory_accelerated_step(&search->problem, rho)
                                   : share * fplt_theory_best_step(&search->problem, rho);
 }
 
@@ -113,8 +113,8 @@ static struct point search_point(struct search *search)
 
 /* Measures the found point on the fine grid, and the balanced choice beside it: what is returned is
  * never worse than that. */
-static void try_epochs(struct search *search, const fplt_theory_prices *prices, uint32_t epochs,
-                       fplt_theory_tuned *best)
+static void try_epochs(struct search *search, const fplt__theory_prices *prices, uint32_t epochs,
+                       fplt__theory_tuned *best)
 {
     search->parameters.epochs = epochs;
     struct point found = search_point(search);
@@ -136,8 +136,8 @@ static void try_epochs(struct search *search, const fplt_theory_prices *prices, 
 
 /* Every number of epochs up to ten, then a tenth apart, then all near the best, at most ten
  * to each side. */
-static void search_epochs(struct search *search, const fplt_theory_prices *prices, uint32_t most,
-                          fplt_theory_tuned *best)
+static void search_epochs(struct search *search, const fplt__theory_prices *prices, uint32_t most,
+                          fplt__theory_tuned *best)
 {
     for (uint64_t epochs = 1; epochs <= most; epochs += epochs / 10 + (epochs < 10))
         try_epochs(search, prices, (uint32_t)epochs, best);
@@ -151,7 +151,7 @@ static void search_epochs(struct search *search, const fplt_theory_prices *price
             try_epochs(search, prices, epochs, best);
 }
 
-static fplt_status check_prices(const fplt_theory_prices *prices, fplt_error *error)
+static fplt_status check_prices(const fplt__theory_prices *prices, fplt_error *error)
 {
     double gradient = prices->gradient, communication = prices->communication;
     if (!isfinite(gradient) || gradient < 0)
@@ -168,8 +168,8 @@ static fplt_status check_prices(const fplt_theory_prices *prices, fplt_error *er
     return FPLT_OK;
 }
 
-fplt_status fplt_theory_tune(const fplt_theory_problem *problem, const fplt_theory_prices *prices,
-                             fplt_theory_tuned *tuned, fplt_error *error)
+fplt_status fplt__theory_tune(const fplt_theory_problem *problem, const fplt__theory_prices *prices,
+                              fplt__theory_tuned *tuned, fplt_error *error)
 {
     fplt_status status = fplt_theory_check(problem, NULL, error);
     if (!status)
@@ -182,8 +182,8 @@ fplt_status fplt_theory_tune(const fplt_theory_problem *problem, const fplt_theo
     const double margin = 1.2; /* in the logarithm, on both sides */
     search.log_low = -log(search.problem.smoothness) - margin;
     search.log_high = -log(search.problem.strong_convexity) + margin;
-    *tuned = (fplt_theory_tuned){.strong_convexity = search.problem.strong_convexity,
-                                 .cost_per_digit = INFINITY};
+    *tuned = (fplt__theory_tuned){.strong_convexity = search.problem.strong_convexity,
+                                  .cost_per_digit = INFINITY};
     uint32_t most = prices->epochs_most ? prices->epochs_most : EPOCHS_MAX;
     if (prices->epochs)
         try_epochs(&search, prices, prices->epochs, tuned);

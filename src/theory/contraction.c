@@ -23,12 +23,12 @@ static double reflection(double rho, double curvature)
     return below > 0 ? fabs(1 - rho * curvature) / below : INFINITY;
 }
 
-double fplt_theory_splitting_contraction(const fplt_theory_problem *problem, double rho)
+double fplt__theory_splitting_contraction(const fplt_theory_problem *problem, double rho)
 {
     return fmax(reflection(rho, problem->strong_convexity), reflection(rho, problem->smoothness));
 }
 
-double fplt_theory_step_contraction(const fplt_theory_problem *problem, double rho, double step)
+double fplt__theory_step_contraction(const fplt_theory_problem *problem, double rho, double step)
 {
     return fmax(fabs(1 - step * (problem->strong_convexity + 1 / rho)),
                 fabs(1 - step * (problem->smoothness + 1 / rho)));
@@ -40,7 +40,7 @@ double fplt_theory_step_contraction(const fplt_theory_problem *problem, double r
  * (m + M)/2 |w_0 - w*|^2. Distances are therefore bounded by the root; the paper left it out. */
 static double accelerated_contraction(const fplt_theory_problem *problem,
                                       const fplt_theory_parameters *parameters,
-                                      fplt_theory_version version)
+                                      fplt__theory_version version)
 {
     double m = problem->strong_convexity + 1 / parameters->rho;
     double M = problem->smoothness + 1 / parameters->rho;
@@ -50,18 +50,18 @@ static double accelerated_contraction(const fplt_theory_problem *problem,
     return version == FPLT_THEORY_PRINTED ? squared : sqrt(squared);
 }
 
-double fplt_theory_local_contraction(const fplt_theory_problem *problem,
-                                     const fplt_theory_parameters *parameters,
-                                     fplt_theory_version version)
+double fplt__theory_local_contraction(const fplt_theory_problem *problem,
+                                      const fplt_theory_parameters *parameters,
+                                      fplt__theory_version version)
 {
     if (parameters->accelerated)
         return accelerated_contraction(problem, parameters, version);
-    return pow(fplt_theory_step_contraction(problem, parameters->rho, parameters->step),
+    return pow(fplt__theory_step_contraction(problem, parameters->rho, parameters->step),
                parameters->epochs);
 }
 
 /* beta: how far the local minimiser moves with z. */
-static double coupling(const fplt_theory_problem *problem, double rho, fplt_theory_version version)
+static double coupling(const fplt_theory_problem *problem, double rho, fplt__theory_version version)
 {
     double below = version == FPLT_THEORY_PRINTED ? problem->strong_convexity + 1 / rho
                                                   : 1 + rho * problem->strong_convexity;
@@ -94,27 +94,27 @@ static fplt_theory_matrix matrix_of(double local, double beta, double zeta)
     return matrix;
 }
 
-fplt_theory_matrix fplt_theory_matrix_make(const fplt_theory_problem *problem,
-                                           const fplt_theory_parameters *parameters,
-                                           fplt_theory_version version)
+fplt_theory_matrix fplt__theory_matrix_make(const fplt_theory_problem *problem,
+                                            const fplt_theory_parameters *parameters,
+                                            fplt__theory_version version)
 {
-    return matrix_of(fplt_theory_local_contraction(problem, parameters, version),
+    return matrix_of(fplt__theory_local_contraction(problem, parameters, version),
                      coupling(problem, parameters->rho, version),
-                     fplt_theory_splitting_contraction(problem, parameters->rho));
+                     fplt__theory_splitting_contraction(problem, parameters->rho));
 }
 
 /* With D = diag(1, w), D S D^-1 = [a, b/w; c w, d] is symmetric for w^2 = b/c, and the norm of a
  * symmetric matrix is its spectral radius. Here b/c = (1 + chi^Ne)/(2 chi^Ne (1 + rho lmin)). No
  * norm does better, since a norm of S is never below its radius. */
-double fplt_theory_weight(const fplt_theory_problem *problem,
-                          const fplt_theory_parameters *parameters)
+double fplt__theory_weight(const fplt_theory_problem *problem,
+                           const fplt_theory_parameters *parameters)
 {
-    double local = fplt_theory_local_contraction(problem, parameters, FPLT_THEORY_CORRECTED);
+    double local = fplt__theory_local_contraction(problem, parameters, FPLT_THEORY_CORRECTED);
     double beta = coupling(problem, parameters->rho, FPLT_THEORY_CORRECTED);
     return sqrt((1 / fmax(local, MIN_LOCAL) + 1) / 2 * beta);
 }
 
-double fplt_theory_weighted_norm(const fplt_theory_matrix *matrix, double weight)
+double fplt__theory_weighted_norm(const fplt_theory_matrix *matrix, double weight)
 {
     if (!isfinite(matrix->radius))
         return INFINITY;

@@ -71,9 +71,9 @@ static double mode_radius(double trace, double determinant)
     return inside < 0 ? sqrt(determinant) : (fabs(trace) + sqrt(inside)) / 2;
 }
 
-fplt_theory_rate fplt_theory_quadratic_rate_at(const fplt_theory_problem *problem,
-                                               const fplt_theory_parameters *parameters,
-                                               double curvature)
+fplt_theory_rate fplt__theory_quadratic_rate_at(const fplt_theory_problem *problem,
+                                                const fplt_theory_parameters *parameters,
+                                                double curvature)
 {
     double rho = parameters->rho;
     double r = parameters->accelerated ? accelerated_residual(problem, parameters, curvature)
@@ -100,7 +100,7 @@ static fplt_theory_rate rate_on(const fplt_theory_problem *problem,
         curvature = high;
     else
         curvature = low > 0 ? low * pow(high / low, position) : low + (high - low) * position;
-    return fplt_theory_quadratic_rate_at(problem, parameters, curvature);
+    return fplt__theory_quadratic_rate_at(problem, parameters, curvature);
 }
 
 /* Golden section for a maximum. */

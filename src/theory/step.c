@@ -5,7 +5,7 @@
 #include "theory/theory.h"
 
 /* [Giselsson and Boyd 2017]; root by root, so that the product cannot overflow. */
-double fplt__penalty(double lowest, double highest)
+double fplt__theory_penalty(double lowest, double highest)
 {
     return 1 / (sqrt(lowest) * sqrt(highest));
 }
@@ -49,19 +49,19 @@ double fplt__accelerated_step_limit(double lowest, double highest, double invers
     return (2 + 2 * b) / ((1 + 2 * b) * (highest + inverse_rho));
 }
 
-double fplt_theory_usable_convexity(const fplt_theory_problem *problem)
+double fplt__theory_usable_convexity(const fplt_theory_problem *problem)
 {
     return fmax(problem->strong_convexity, problem->smoothness * FPLT_THEORY_FLAT);
 }
 
-double fplt_theory_balanced_rho(const fplt_theory_problem *problem)
+double fplt__theory_balanced_rho(const fplt_theory_problem *problem)
 {
-    double rho = fplt__penalty(fplt_theory_usable_convexity(problem), problem->smoothness);
+    double rho = fplt__theory_penalty(fplt__theory_usable_convexity(problem), problem->smoothness);
     return problem->strong_convexity < 0 ? fmin(rho, -0.5 / problem->strong_convexity) : rho;
 }
 
-double fplt_theory_step_limit(const fplt_theory_problem *problem, double rho,
-                              fplt_theory_version version)
+double fplt__theory_step_limit(const fplt_theory_problem *problem, double rho,
+                               fplt__theory_version version)
 {
     double curvature =
         version == FPLT_THEORY_PRINTED ? problem->strong_convexity : problem->smoothness;
@@ -73,7 +73,7 @@ double fplt_theory_best_step(const fplt_theory_problem *problem, double rho)
     return fplt__gradient_step(problem->strong_convexity, problem->smoothness, 1 / rho);
 }
 
-double fplt_theory_accelerated_step(const fplt_theory_problem *problem, double rho)
+double fplt__theory_accelerated_step(const fplt_theory_problem *problem, double rho)
 {
     return fplt__accelerated_step(problem->smoothness, 1 / rho);
 }

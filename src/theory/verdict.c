@@ -35,9 +35,9 @@ static void compare(fplt_theory_finding *finding, double value, double limit)
     finding->holds = value < limit;
 }
 
-static double step_limit(const struct question *question, fplt_theory_version version)
+static double step_limit(const struct question *question, fplt__theory_version version)
 {
-    return fplt_theory_step_limit(question->problem, question->parameters->rho, version);
+    return fplt__theory_step_limit(question->problem, question->parameters->rho, version);
 }
 
 static int step_too_long(const struct question *question)
@@ -74,7 +74,7 @@ static double rho_for_plain_norm(const struct question *question)
 {
     double rho = question->parameters->rho;
     for (int i = 0; i < 4000; i++, rho *= 1.05) {
-        double zeta = fplt_theory_splitting_contraction(question->problem, rho);
+        double zeta = fplt__theory_splitting_contraction(question->problem, rho);
         double beta = 1 / (1 + rho * question->problem->strong_convexity);
         if (zeta * zeta + beta * beta < 1)
             return rho;
@@ -82,14 +82,14 @@ static double rho_for_plain_norm(const struct question *question)
     return INFINITY;
 }
 
-static void advise_epochs(const struct question *question, fplt_theory_norm norm,
+static void advise_epochs(const struct question *question, fplt__theory_norm norm,
                           fplt_theory_finding *finding)
 {
     if (advise_basics(question, finding))
         return;
     fplt_theory_parameters quiet = *question->parameters;
     quiet.noise_tau = 0; /* epochs are about S; noise has a finding of its own */
-    uint32_t epochs = fplt_theory_least_epochs(question->problem, &quiet, norm);
+    uint32_t epochs = fplt__theory_least_epochs(question->problem, &quiet, norm);
     if (epochs)
         advise(finding, "take at least %u epochs with this rho%s", (unsigned)epochs,
                quiet.accelerated ? "" : " and step");
@@ -131,8 +131,8 @@ static void ask_step(const struct question *question, fplt_theory_finding *findi
 static void ask_local(const struct question *question, fplt_theory_finding *finding)
 {
     compare(finding,
-            fplt_theory_local_contraction(question->problem, question->parameters,
-                                          FPLT_THEORY_CORRECTED),
+            fplt__theory_local_contraction(question->problem, question->parameters,
+                                           FPLT_THEORY_CORRECTED),
             1);
     if (finding->holds || advise_basics(question, finding))
         return;
@@ -179,7 +179,7 @@ static void ask_weighted(const struct question *question, fplt_theory_finding *f
 
 static void ask_noise(const struct question *question, fplt_theory_finding *finding)
 {
-    compare(finding, fplt_theory_bound_radius(&question->verdict->weighted), INFINITY);
+    compare(finding, fplt__theory_bound_radius(&question->verdict->weighted), INFINITY);
     if (finding->holds)
         return;
     if (question->parameters->accelerated && question->parameters->noise_tau > 0)
@@ -248,14 +248,14 @@ fplt_status fplt_theory_judge(const fplt_theory_problem *problem,
                               fplt_theory_verdict *verdict, fplt_error *error)
 {
     memset(verdict, 0, sizeof *verdict);
-    fplt_status status =
-        fplt_theory_bound_make(problem, parameters, FPLT_BOUND_WEIGHTED, &verdict->weighted, error);
+    fplt_status status = fplt__theory_bound_make(problem, parameters, FPLT_BOUND_WEIGHTED,
+                                                 &verdict->weighted, error);
     if (status)
         return status;
-    fplt_theory_bound_make(problem, parameters, FPLT_BOUND_PLAIN, &verdict->plain, NULL);
-    fplt_theory_bound_make(problem, parameters, FPLT_BOUND_PRINTED, &verdict->paper, NULL);
-    verdict->printed = fplt_theory_matrix_make(problem, parameters, FPLT_THEORY_PRINTED);
-    verdict->corrected = fplt_theory_matrix_make(problem, parameters, FPLT_THEORY_CORRECTED);
+    fplt__theory_bound_make(problem, parameters, FPLT_BOUND_PLAIN, &verdict->plain, NULL);
+    fplt__theory_bound_make(problem, parameters, FPLT_BOUND_PRINTED, &verdict->paper, NULL);
+    verdict->printed = fplt__theory_matrix_make(problem, parameters, FPLT_THEORY_PRINTED);
+    verdict->corrected = fplt__theory_matrix_make(problem, parameters, FPLT_THEORY_CORRECTED);
     struct question question = {problem, parameters, verdict};
     verdict->count = FPLT_THEORY_FINDINGS;
     for (size_t i = 0; i < verdict->count; i++) {

@@ -8,16 +8,22 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
-#include "engine/engine.h"
-#include "engine/ranks.h"
-#include "fedplt/file.h"
 #include "fedplt/schema.h"
-#include "fedplt/spending.h"
+#include "base/settings.h"
+#include "data/dataset_access.h"
+#include "data/schema_access.h"
+#include "engine/engine.h"
+#include "engine/engine_access.h"
+#include "engine/ranks.h"
+#include "base/file.h"
+#include "promise/spending.h"
 #include "job/job.h"
 #include "objective/objective.h"
 #include "promise/certificate.h"
 #include "promise/promise.h"
 #include "report/model.h"
+#include "report/report.h"
+#include "trainer/trainer.h"
 
 struct fplt_trainer {
     const fplt_settings *settings; /* borrowed */
@@ -26,13 +32,13 @@ struct fplt_trainer {
     fplt_job *job;                 /* owned, as is all below */
     const fplt_job_view *view;     /* of the job */
     fplt_promise *plan;            /* NULL: nothing is promised */
-    fplt_spending *spending;       /* NULL: no ledger is kept */
+    fplt__spending *spending;      /* NULL: no ledger is kept */
     fplt_key key;                  /* signs the certificate */
     int signs;
-    fplt_certificate_run about; /* of the run, for the certificate */
-    uint64_t *rounds;           /* one an agent */
-    json_t *document;           /* the certificate of the rounds so far, or NULL */
-    uint64_t certified_at;      /* round */
+    fplt__certificate_run about; /* of the run, for the certificate */
+    uint64_t *rounds;            /* one an agent */
+    json_t *document;            /* the certificate of the rounds so far, or NULL */
+    uint64_t certified_at;       /* round */
     fplt_engine *engine;
     fplt_history *history;
     char *certificate;
@@ -56,11 +62,10 @@ static fplt_status start_from_model(fplt_trainer *trainer, fplt_error *error)
     const char *path = fplt_settings_text(settings, "start-model");
     int wanted = trainer->view->run.start == FPLT_START_GIVEN && !trainer->view->run.given;
     if (!wanted && path)
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: start-model is given, but start is %s; add start: model",
-                              fplt_settings_origin(settings, "start-model"),
-                              trainer->view->run.given ? "a point of one's own"
-                                                       : fplt_settings_text(settings, "start"));
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE, "%s: start-model is given, but start is %s; add start: model",
+            fplt__settings_origin(settings, "start-model"),
+            trainer->view->run.given ? "a given point" : fplt_settings_text(settings, "start"));
     if (!wanted)
         return FPLT_OK;
     if (!path)
@@ -71,7 +76,7 @@ static fplt_status start_from_model(fplt_trainer *trainer, fplt_error *error)
     if (status)
         return status;
     const fplt_model_info *info = fplt_model_get_view(model);
-    status = fplt_job_start(trainer->job, info->weights, info->dimension, path, error);
+    status = fplt__job_start(trainer->job, info->weights, info->dimension, path, error);
     fplt_model_destroy(model);
     return status;
 }
@@ -92,7 +97,7 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
     const fplt_settings *settings = trainer->settings;
     trainer->checkpoint = fplt_settings_text(settings, "checkpoint");
     trainer->checkpoint_every = (uint64_t)fplt_settings_integer(settings, "checkpoint-every");
-    fplt_status status = fplt_spending_check(settings, error);
+    fplt_status status = fplt__spending_check(settings, error);
     if (!status)
         status = fplt_promise_prepare(trainer->settings, &source, error);
     if (status) {
@@ -100,7 +105,7 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
         return status;
     }
     trainer->in_memory = source.dataset != NULL;
-    source.rows_once = !source.dataset; /* read here, and seen by nobody else */
+    source.rows_once |= !source.dataset; /* read here, and seen by nobody else */
     status = fplt_job_create_from(trainer->settings, 0, &source, &trainer->job, error);
     if (!status)
         trainer->view = fplt_job_get_view(trainer->job);
@@ -114,27 +119,28 @@ static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
     const char *ledger = leads ? fplt_settings_text(settings, "ledger") : NULL;
     const char *key = leads ? fplt_settings_text(settings, "sign") : NULL;
     fplt_status status;
-    if (!fplt_promise_wanted(settings))
+    if (!fplt__promise_wanted(settings))
         return FPLT_OK;
     if ((status = fplt_promise_create(settings, trainer->job, &trainer->plan, error)) ||
-        (status = fplt_certificate_begin(&trainer->about, error)))
+        (status = fplt__certificate_begin(&trainer->about, error)))
         return status;
     const fplt_promise_view *view = fplt_promise_get_view(trainer->plan);
     if ((status = fplt__alloc_into(&trainer->rounds, view->agents, sizeof *trainer->rounds,
                                    "the rounds", error)) ||
         (key && (status = fplt_key_read(key, &trainer->key, error))) ||
-        (ledger && (status = fplt_spending_create(settings, trainer->in_memory, view,
-                                                  &trainer->spending, error))))
+        (ledger && (status = fplt__spending_create(settings, trainer->in_memory, view,
+                                                   &trainer->spending, error))))
         return status;
-    const fplt_schema *schema = fplt_dataset_schema(trainer->view->training);
-    trainer->about.schema = schema ? fplt_schema_digest(schema) : NULL;
+    const fplt_schema *schema = fplt__dataset_schema(trainer->view->training);
+    trainer->about.schema = schema ? fplt__schema_digest(schema) : NULL;
+    trainer->about.drafted = view->drafted;
     trainer->about.rounds = trainer->rounds;
-    trainer->about.accounts = ledger ? fplt_spending_accounts(trainer->spending) : NULL;
+    trainer->about.accounts = ledger ? fplt__spending_accounts(trainer->spending) : NULL;
     trainer->signs = key != NULL;
     return key && !trainer->key.can_sign
                ? fplt_error_set(error, FPLT_BAD_VALUE,
                                 "%s: %s is a public key, which cannot sign; give the secret one",
-                                fplt_settings_origin(settings, "sign"), key)
+                                fplt__settings_origin(settings, "sign"), key)
                : FPLT_OK;
 }
 
@@ -144,7 +150,7 @@ static fplt_status build(fplt_trainer *trainer, fplt_error *error)
     size_t n = fplt_objective_dimension(view->objective);
     fplt_status status;
     if ((status = start_from_model(trainer, error)) || (status = promise(trainer, error)) ||
-        (status = fplt_history_create(&trainer->history, error)) ||
+        (status = fplt__history_create(&trainer->history, error)) ||
         (status =
              fplt__alloc_into(&trainer->weights, n, sizeof *trainer->weights, "the model", error)))
         return status;
@@ -179,10 +185,10 @@ void fplt_trainer_destroy(fplt_trainer *trainer)
 {
     if (!trainer)
         return;
-    fplt_history_destroy(trainer->history);
+    fplt__history_destroy(trainer->history);
     fplt_engine_destroy(trainer->engine);
     fplt_job_destroy(trainer->job);
-    fplt_spending_destroy(trainer->spending);
+    fplt__spending_destroy(trainer->spending);
     fplt_promise_destroy(trainer->plan);
     fplt_key_clear(&trainer->key);
     json_decref(trainer->document);
@@ -201,18 +207,17 @@ static int is_known(const fplt_history *history, uint64_t round)
     return count && fplt_history_get(history, count - 1)->round == round;
 }
 
-/* The state, and in FILE.csv the measurements up to it, which a run that goes on begins with. */
+/* In FILE.csv the measurements so far, which a run that goes on begins with, and then the state: if the process is
+ * killed between the two, the measurements behind the state are left out when they are read. */
 static fplt_status save(fplt_trainer *trainer, fplt_error *error)
 {
     char path[4096], *text = NULL;
+    fplt_status status = FPLT_OK;
     snprintf(path, sizeof path, "%s.csv", trainer->checkpoint);
-    fplt_status status = fplt_engine_save(trainer->engine, trainer->checkpoint, error);
-    if (status || trainer->view->run.blind)
-        return status;
-    if (!(status = fplt_history_csv(trainer->history, &text, error)))
-        status = fplt_file_save(path, 0666, text, strlen(text), error);
+    if (!trainer->view->run.blind && !(status = fplt__history_csv(trainer->history, &text, error)))
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
-    return status;
+    return status ? status : fplt_engine_save(trainer->engine, trainer->checkpoint, error);
 }
 
 static int observe(void *context, const fplt_progress *progress)
@@ -220,7 +225,7 @@ static int observe(void *context, const fplt_progress *progress)
     fplt_trainer *trainer = context;
     uint64_t round = progress->round, every = trainer->checkpoint_every;
     if (!is_known(trainer->history, round) &&
-        fplt_history_add(trainer->history, progress, &trainer->failure))
+        fplt__history_add(trainer->history, progress, &trainer->failure))
         return 1;
     if (trainer->checkpoint && every && round && round % every == 0 &&
         save(trainer, &trainer->failure))
@@ -277,14 +282,14 @@ const fplt_history *fplt_trainer_history(const fplt_trainer *trainer)
     return trainer->history;
 }
 
-fplt_status fplt_trainer_recall(fplt_trainer *trainer, const char *path, fplt_error *error)
+fplt_status fplt__trainer_recall(fplt_trainer *trainer, const char *path, fplt_error *error)
 {
     uint64_t records = 0;
     for (uint32_t i = 0; i < fplt_objective_agents(trainer->view->objective); i++)
         records += fplt_objective_records(trainer->view->objective, i);
     if (!trainer->resumed)
         return FPLT_OK;
-    return fplt_history_read(trainer->history, path, trainer->resumed_at, records, error);
+    return fplt__history_read(trainer->history, path, trainer->resumed_at, records, error);
 }
 
 /* Whatever is handed out was charged before. */
@@ -293,9 +298,9 @@ static fplt_status pay(fplt_trainer *trainer, fplt_error *error)
     if (!trainer->plan)
         return FPLT_OK;
     for (uint32_t i = 0; i < fplt_promise_get_view(trainer->plan)->agents; i++)
-        trainer->rounds[i] = fplt_engine_updates(trainer->engine, i);
+        trainer->rounds[i] = fplt__engine_updates(trainer->engine, i);
     return trainer->spending
-               ? fplt_spending_pay(trainer->spending, trainer->about.id, trainer->rounds, error)
+               ? fplt__spending_pay(trainer->spending, trainer->about.id, trainer->rounds, error)
                : FPLT_OK;
 }
 
@@ -316,23 +321,23 @@ static fplt_status promise_so_far(const fplt_trainer *trainer, uint64_t rounds,
     return fplt__promise_settle(view, error);
 }
 
-/* The certificate of a model; of the same rounds it stays the same to the byte. Before the first round there is
- * nothing to certify. */
-static fplt_status certify(fplt_trainer *trainer, const fplt_model *model, fplt_error *error)
+/* Certifies the model of the rounds so far; of the same rounds the certificate stays the same to the byte. Before the
+ * first round there is nothing to certify. */
+static fplt_status certify(fplt_trainer *trainer, fplt_model *model, fplt_error *error)
 {
     uint64_t round = fplt_engine_counters(trainer->engine)->rounds;
     fplt_promise_view view;
     fplt_status status;
-    if (!trainer->plan || !round || (trainer->document && trainer->certified_at == round))
+    if (!trainer->plan || !round)
         return FPLT_OK;
-    if ((status = pay(trainer, error)) || (status = promise_so_far(trainer, round, &view, error)) ||
-        (status = fplt_model_digest(model, trainer->about.model, error)))
+    if ((status = pay(trainer, error)) || (status = promise_so_far(trainer, round, &view, error)))
         return status;
-    json_decref(trainer->document);
+    if (trainer->certified_at != round)
+        fplt__time_text(trainer->about.time);
     trainer->certified_at = round;
-    fplt__time_text(trainer->about.time);
-    return fplt__certificate_json(&view, &trainer->about, trainer->signs ? &trainer->key : NULL,
-                                  &trainer->document, error);
+    json_decref(trainer->document);
+    return fplt__model_certify(model, &view, &trainer->about, trainer->signs ? &trainer->key : NULL,
+                               &trainer->document, error);
 }
 
 /* The model and the record of its run. */
@@ -345,8 +350,7 @@ static fplt_status finish(fplt_trainer *trainer, fplt_record *record, fplt_model
                                       trainer->ran ? &trainer->result : NULL, record, model, error);
     if (status || !trainer->plan)
         return status;
-    if ((status = certify(trainer, *model, error)) ||
-        (trainer->document && (status = fplt__model_certify(*model, trainer->document, error)))) {
+    if ((status = certify(trainer, *model, error))) {
         fplt_model_destroy(*model);
         *model = NULL;
     }
@@ -365,11 +369,7 @@ const char *fplt_trainer_certificate(fplt_trainer *trainer, fplt_error *error)
     fplt_model_destroy(model);
     if (!trainer->document)
         return NULL;
-    char *text = json_dumps(trainer->document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    trainer->certificate = text ? fplt__strdup(text) : NULL;
-    free(text);
-    if (!trainer->certificate)
-        fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate");
+    fplt__certificate_text(trainer->document, &trainer->certificate, error);
     return trainer->certificate;
 }
 
@@ -396,15 +396,16 @@ fplt_status fplt_trainer_record(fplt_trainer *trainer, fplt_record *record, fplt
 
 /* Information */
 
-fplt_status fplt_trainer_information(fplt_trainer *trainer, const double *x, double *matrix,
-                                     fplt_error *error)
+fplt_status fplt__trainer_information(fplt_trainer *trainer, const double *x, double *matrix,
+                                      fplt_error *error)
 {
     if (trainer->plan || !trainer->view->training)
         return fplt_error_set(error, FPLT_UNSUPPORTED, "there is no information matrix %s",
-                              trainer->plan ? "of a private run: it would tell of the records "
-                                              "without noise"
-                                            : "of a caller's own costs: their records are not "
-                                              "known");
+                              trainer->plan
+                                  ? "of a private run: it would reveal something about the records "
+                                    "without noise"
+                                  : "of a caller's own costs: their records are not "
+                                    "known");
     fplt__information sums = {matrix, NULL, NULL};
     return fplt__engine_information(trainer->engine, x, &sums, error);
 }

@@ -23,6 +23,14 @@ typedef struct fplt__pair {
     char *name, *value; /* owned */
 } fplt__pair;
 
+/* The model of a cost that the agents bring themselves (`loss: custom`). `digest` names the program of the cost; what it
+ * is a digest of is agreed on outside. */
+typedef struct fplt__custom_model {
+    char name[FPLT__NAME], version[FPLT__NAME];
+    uint32_t dimension; /* 0: there is none, and the text has no key `model` */
+    fplt__digest digest;
+} fplt__custom_model;
+
 typedef struct fplt__proposal {
     char federation[FPLT__NAME];
     uint32_t run;           /* of the federation: 1, 2, ... */
@@ -39,6 +47,15 @@ typedef struct fplt__proposal {
     /* Owned; what is declared of columns without a schema (wire/dictionary.h), not looked into here; NULL: nothing,
      * and the text has no key `dictionary`. */
     char *dictionary;
+    /* Secure aggregation (secagg/keys.h); 0: off, and the text has no keys `aggregate` and `colluders`. */
+    int secure;
+    uint32_t colluders; /* members that may help the coordinator */
+    /* What the model is for, and the last day (YYYY-MM-DD) on which sites take part; empty: not said, and the text has no
+     * such key. */
+    char purpose[FPLT__SENTENCE], expires[11];
+    /* Members that were excluded, "basel, bern": the run goes on without them. Empty: none, and the text has no such key. */
+    char excluded[FPLT__SENTENCE];
+    fplt__custom_model model;
 } fplt__proposal;
 
 typedef struct fplt__agreement {
@@ -62,13 +79,25 @@ typedef struct fplt__agreement {
     double *rate; /* owned; what a computed round costs each member (Renyi rate mu^2/2) */
     /* Of every column, where the schema standardises by the facts; else shifts is 0. */
     uint32_t shifts;
-    double *shift, *scale;  /* owned */
+    double *shift, *scale; /* owned */
+    /* What missing values of each column become; none: fills is 0, and the text has no key `fill`. */
+    uint32_t fills;
+    double *fill; /* owned */
+    /* Rows of each class over all members, where classes are balanced; else the text has no key `class-rows`. */
+    uint32_t balances;
+    uint64_t *class_rows;   /* owned */
     fplt__digest start;     /* of the start vector's bytes (GET /start); zeros: the zero vector */
     char kernel[32];        /* pinned, or empty */
     fplt__digest continues; /* the plan whose last model is the start; zeros: none */
     /* Owned; the columns that all sites read by (wire/dictionary.h), not looked into here; NULL: those of the schema,
      * and the text has no key `dictionary`. */
     char *dictionary;
+    /* Secure aggregation, where the proposal wants it; else the text has no key `secure`. */
+    uint32_t
+        threshold;  /* 0: sums are over all members; else members without which there is no sum */
+    uint32_t most;  /* the largest cohort */
+    uint32_t width; /* bytes of a masked number: 8 or 16 */
+    uint8_t *identities; /* owned; 32 bytes a member, as they came with the consents; NULL: off */
 } fplt__agreement;
 
 /* As sent: to be released with fplt__free. Strings are checked: names are [a-z0-9-]{1,40}. */
@@ -86,7 +115,15 @@ void fplt__agreement_clear(fplt__agreement *agreement);
 
 /* [a-z0-9-]{1,40} */
 int fplt__name_is_legal(const char *name);
+/* 1 to 40 of A-Z, a-z, 0-9, `.`, `_`, `+` and `-`. */
+int fplt__version_is_legal(const char *version);
 /* NULL where it is not among them. */
 const char *fplt__pair_find(const fplt__pair *pairs, size_t count, const char *name);
+
+/* The value and key by which both documents name secure aggregation. */
+#define FPLT__SECURE_WORD "secure"
+/* The longest text that is legal for as many members and columns. */
+size_t fplt__proposal_limit(const fplt__proposal *proposal);
+size_t fplt__agreement_limit(const fplt__agreement *agreement);
 
 #endif

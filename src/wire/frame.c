@@ -8,11 +8,12 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
-#include "fedplt/sum.h"
+#include "base/sum.h"
 
 static const char magic[4] = "FPLT";
 static const uint64_t most_numbers = UINT64_C(1) << 40;
 static const uint32_t most_scalars = UINT32_C(1) << 28;
+static const uint64_t beside_numbers = UINT64_C(1) << 18; /* of bytes: keys, boxes, votes */
 
 const char *fplt__frame_kind_name(unsigned kind)
 {
@@ -27,6 +28,10 @@ const char *fplt__frame_kind_name(unsigned kind)
         [FPLT__END] = "end",
         [FPLT__INFORMATION] = "information",
         [FPLT__CHECK] = "check",
+        [FPLT__SESSION] = "session",
+        [FPLT__MISSING] = "missing",
+        [FPLT__PROPOSE] = "propose",
+        [FPLT__FINAL] = "final",
     };
     return kind < FPLT__KINDS ? names[kind] : NULL;
 }
@@ -66,6 +71,8 @@ static int sizes_agree(const fplt__frame *frame)
         return 0;
     if (frame->encoding == FPLT__DOUBLES)
         return frame->payload == 8 * frame->count;
+    if (frame->encoding == FPLT__BYTES)
+        return frame->payload <= 16 * frame->count + beside_numbers;
     return frame->payload >= 2 * blocks_of(frame->count) &&
            frame->payload <= 2 * blocks_of(frame->count) + 16 * frame->count;
 }
@@ -93,11 +100,11 @@ fplt_status fplt__frame_read(const uint8_t head[FPLT__FRAME_HEAD], fplt__frame *
     memcpy(&frame->chain, head + 96, FPLT__HASH);
     memcpy(&frame->task, head + 128, FPLT__HASH);
     memcpy(&frame->digest, head + 160, FPLT__HASH);
-    if (frame->kind == 0 || frame->kind >= FPLT__KINDS || frame->encoding > FPLT__PACKED ||
+    if (frame->kind == 0 || frame->kind >= FPLT__KINDS || frame->encoding > FPLT__BYTES ||
         fplt__get32(head + 60))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "a frame of kind %u and encoding %u, but kinds are 1 to %d and "
-                              "encodings 0 and 1",
+                              "encodings 0 to 2",
                               frame->kind, frame->encoding, FPLT__KINDS - 1);
     if (!sizes_agree(frame))
         return fplt_error_set(error, FPLT_BAD_DATA,
@@ -150,7 +157,7 @@ fplt_status fplt__frame_make(fplt__frame *frame, const double *scalars, const do
 {
     size_t count = (size_t)frame->count, front = FPLT__FRAME_HEAD + 8 * (size_t)frame->scalars;
     frame->encoding = words ? FPLT__PACKED : FPLT__DOUBLES;
-    frame->payload = words ? fplt_words_pack(words, count, NULL, 0) : 8 * count;
+    frame->payload = words ? fplt__words_pack(words, count, NULL, 0) : 8 * count;
     *size = front + (size_t)frame->payload;
     fplt_status status = fplt__alloc_into(bytes, *size, 1, "a frame", error);
     if (status)
@@ -158,12 +165,27 @@ fplt_status fplt__frame_make(fplt__frame *frame, const double *scalars, const do
     if (frame->scalars)
         fplt__put_reals(*bytes + FPLT__FRAME_HEAD, scalars, frame->scalars);
     if (words)
-        fplt_words_pack(words, count, *bytes + front, (size_t)frame->payload);
+        fplt__words_pack(words, count, *bytes + front, (size_t)frame->payload);
     else if (count)
         fplt__put_reals(*bytes + front, numbers, count);
     frame->digest = fplt__body_hash(*bytes + FPLT__FRAME_HEAD, *size - FPLT__FRAME_HEAD);
     fplt__frame_write(frame, *bytes);
     return FPLT_OK;
+}
+
+fplt_status fplt__frame_room(fplt__frame *frame, size_t payload, uint8_t **bytes, size_t *size,
+                             fplt_error *error)
+{
+    frame->encoding = FPLT__BYTES;
+    frame->payload = payload;
+    *size = FPLT__FRAME_HEAD + payload;
+    return fplt__alloc_into(bytes, *size, 1, "a frame", error);
+}
+
+void fplt__frame_seal(fplt__frame *frame, uint8_t *bytes, size_t size)
+{
+    frame->digest = fplt__body_hash(bytes + FPLT__FRAME_HEAD, size - FPLT__FRAME_HEAD);
+    fplt__frame_write(frame, bytes);
 }
 
 static fplt_status all_finite(const double *x, size_t count, fplt_error *error)
@@ -207,8 +229,8 @@ fplt_status fplt__frame_words(const fplt__frame *frame, const void *body, uint64
 {
     if (frame->encoding != FPLT__PACKED)
         return refuse_encoding(frame, error);
-    return fplt_words_unpack(fplt__frame_payload(frame, body), (size_t)frame->payload, words,
-                             (size_t)frame->count, error);
+    return fplt__words_unpack(fplt__frame_payload(frame, body), (size_t)frame->payload, words,
+                              (size_t)frame->count, error);
 }
 
 fplt_status fplt__frame_next(const uint8_t *bytes, size_t size, size_t *cursor, fplt__frame *frame,

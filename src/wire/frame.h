@@ -27,10 +27,15 @@ enum fplt__frame_kind {
     FPLT__END,         /* down only */
     FPLT__INFORMATION, /* what standard errors are made from, at a point, summed */
     FPLT__CHECK,       /* the mirrored vectors as they are, only to be compared */
+    FPLT__SESSION, /* down only, before a task or question of a secure plan: keys, cohort, list */
+    FPLT__MISSING, /* members that are left in a session; up: seeds */
+    FPLT__PROPOSE, /* the same; up: a vote */
+    FPLT__FINAL,   /* the same, votes, boxes; up: shares */
     FPLT__KINDS
 };
 
-enum fplt__frame_encoding { FPLT__DOUBLES, FPLT__PACKED };
+/* BYTES: of secure aggregation (secagg/session.h); `count` is the numbers in them, or 0. */
+enum fplt__frame_encoding { FPLT__DOUBLES, FPLT__PACKED, FPLT__BYTES };
 
 typedef struct fplt__frame {
     uint8_t kind, exchange, encoding;
@@ -75,6 +80,10 @@ fplt_status fplt__frame_check_body(const fplt__frame *frame, const void *body, s
 fplt_status fplt__frame_make(fplt__frame *frame, const double *scalars, const double *numbers,
                              const uint64_t *words, uint8_t **bytes, size_t *size,
                              fplt_error *error);
+/* The same of `payload` bytes that the caller then writes behind the head: fplt__frame_seal() fills in digest and head. */
+fplt_status fplt__frame_room(fplt__frame *frame, size_t payload, uint8_t **bytes, size_t *size,
+                             fplt_error *error);
+void fplt__frame_seal(fplt__frame *frame, uint8_t *bytes, size_t size);
 /* What a body says: `scalars` has room for frame->scalars; of numbers and words the one that suits
  * the encoding is filled, with room for frame->count numbers; a body of the other encoding is
  * refused. */

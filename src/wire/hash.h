@@ -5,11 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FPLT__HASH = 32 };
-
-typedef struct fplt__digest {
-    uint8_t byte[FPLT__HASH];
-} fplt__digest;
+#include "base/digest.h"
 
 typedef struct fplt__input {
     const void *bytes;

@@ -155,6 +155,23 @@ static json_t *charged_json(const fplt__charged *charged)
                      digest_json(&charged->mac));
 }
 
+static char *put_bytes(char *to, const char *before, const uint8_t *bytes, size_t size)
+{
+    to = put_text(put_text(to, before), "\"");
+    fplt__hex(bytes, size, to);
+    return put_text(to + 2 * size, "\"");
+}
+
+static char *put_secure(char *to, const fplt__report *report)
+{
+    if (!report->has_secure)
+        return to;
+    to = put_bytes(to, ",\"secure\":{\"key\":", report->secure.entry, 32);
+    to = report->secure.has_keys ? put_digest(to, ",\"keys\":", &report->secure.keys)
+                                 : put_text(to, ",\"keys\":null");
+    return put_text(put_bytes(to, ",\"signature\":", report->secure.entry + 32, 64), "}");
+}
+
 /* The rare parts are texts already; NULL: not there. */
 static void put_report(const fplt__report *report, const char *charged, const char *trouble,
                        char *to)
@@ -172,6 +189,7 @@ static void put_report(const fplt__report *report, const char *charged, const ch
     to = put_digest(to, ",\"plan\":", &report->plan);
     to = put_text(to, ",\"proof\":");
     to = report->has_proof ? put_proof(to, &report->proof) : put_text(to, "null");
+    to = put_secure(to, report);
     to = put_text(to, ",\"staged\":");
     if (report->has_staged) {
         to = put_digest(to, "{\"digest\":", &report->staged.digest);
@@ -185,7 +203,7 @@ static void put_report(const fplt__report *report, const char *charged, const ch
 
 fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_error *error)
 {
-    enum { USUAL = 1024 }; /* six digests, six numbers and the keys */
+    enum { USUAL = 1536 }; /* ten digests, six numbers and the keys */
     char *charged = NULL, *trouble = NULL;
     *text = NULL;
     fplt_status status = report->has_charged
@@ -223,20 +241,37 @@ static void scan_word(struct scan *scan, const char *text)
     scan->odd |= !scan_text(scan, text);
 }
 
-static void scan_digest(struct scan *scan, const char *before, fplt__digest *digest)
+/* At most 64 bytes. */
+static void scan_bytes(struct scan *scan, const char *before, void *bytes, size_t size)
 {
-    char digits[FPLT__HEX];
+    char digits[2 * 64 + 1];
     scan_word(scan, before);
     scan_word(scan, "\"");
-    if (scan->odd || scan->end - scan->at < FPLT__HEX) {
+    if (scan->odd || (size_t)(scan->end - scan->at) < 2 * size + 1) {
         scan->odd = 1;
         return;
     }
-    memcpy(digits, scan->at, FPLT__HEX - 1);
-    digits[FPLT__HEX - 1] = 0;
-    scan->odd |= !fplt__unhex(digits, digest, sizeof *digest);
-    scan->at += FPLT__HEX - 1;
+    memcpy(digits, scan->at, 2 * size);
+    digits[2 * size] = 0;
+    scan->odd |= !fplt__unhex(digits, bytes, size);
+    scan->at += 2 * size;
     scan_word(scan, "\"");
+}
+
+static void scan_digest(struct scan *scan, const char *before, fplt__digest *digest)
+{
+    scan_bytes(scan, before, digest, sizeof *digest);
+}
+
+static void scan_secure(struct scan *scan, fplt__report *report)
+{
+    if (!(report->has_secure = scan_text(scan, ",\"secure\":{")))
+        return;
+    scan_bytes(scan, "\"key\":", report->secure.entry, 32);
+    if ((report->secure.has_keys = !scan_text(scan, ",\"keys\":null")))
+        scan_digest(scan, ",\"keys\":", &report->secure.keys);
+    scan_bytes(scan, ",\"signature\":", report->secure.entry + 32, 64);
+    scan_word(scan, "}");
 }
 
 static uint64_t scan_number(struct scan *scan, const char *before, uint64_t most,
@@ -277,6 +312,7 @@ static int scan_report(const void *text, size_t size, fplt__report *report)
         report->proof.round = scan_number(&scan, ",\"round\":\"", UINT64_MAX, "\"");
         report->proof.version = scan_number(&scan, ",\"version\":\"", UINT64_MAX, "\"}");
     }
+    scan_secure(&scan, report);
     scan_word(&scan, ",\"staged\":");
     if ((report->has_staged = !scan_text(&scan, "null"))) {
         scan_digest(&scan, "{\"digest\":", &report->staged.digest);
@@ -359,6 +395,17 @@ static void read_parts(fplt__reader *reader, fplt__report *report)
         reader->status = reader->status ? reader->status : fplt__reader_close(&part);
     }
     report->has_charged = read_charged(reader, &report->charged);
+    if (json_object_get(reader->object, "secure") &&
+        (report->has_secure = fplt__reader_part(reader, "secure", &part))) {
+        const json_t *keys = json_object_get(part.object, "keys");
+        fplt__reader_bytes(&part, "key", report->secure.entry, 32);
+        fplt__reader_bytes(&part, "signature", report->secure.entry + 32, 64);
+        if ((report->secure.has_keys = !json_is_null(keys)))
+            read_digest(&part, "keys", &report->secure.keys);
+        else
+            part.asked++;
+        reader->status = reader->status ? reader->status : fplt__reader_close(&part);
+    }
 }
 
 fplt_status fplt__report_read(const void *text, size_t size, fplt__report *report,
@@ -478,6 +525,9 @@ fplt_status fplt__consent_text(const fplt__consent *consent, char **text, fplt_e
                                "sentence", consent->sentence);
     if (object && consent->hessian)
         json_object_set_new(object, "hessian", json_boolean(consent->hessian == FPLT__HESSIAN_YES));
+    if (object && consent->has_identity)
+        json_object_set_new(object, "identity",
+                            fplt__json_bytes(consent->identity, sizeof consent->identity));
     return fplt__json_text(object, text, error);
 }
 
@@ -497,6 +547,8 @@ fplt_status fplt__consent_read(const void *text, size_t size, fplt__consent *con
     if (json_object_get(object, "hessian"))
         consent->hessian =
             fplt__reader_flag(&reader, "hessian") ? FPLT__HESSIAN_YES : FPLT__HESSIAN_NO;
+    if ((consent->has_identity = json_object_get(object, "identity") != NULL))
+        fplt__reader_bytes(&reader, "identity", consent->identity, sizeof consent->identity);
     fplt__reader_text(&reader, "sentence", consent->sentence, sizeof consent->sentence);
     status = fplt__reader_close(&reader);
     json_decref(object);
@@ -508,6 +560,20 @@ fplt_status fplt__fault_text(const fplt__fault *fault, char **text, fplt_error *
     return fplt__json_text(json_pack("{s:s,s:b,s:s}", "error", fault->word, "final", fault->final,
                                      "sentence", fault->sentence),
                            text, error);
+}
+
+char *fplt__fault_body(const char *word, int final, const char *sentence)
+{
+    fplt__fault fault = {.final = final};
+    char *text = NULL;
+    snprintf(fault.word, sizeof fault.word, "%s", word);
+    snprintf(fault.sentence, sizeof fault.sentence, "%s", sentence);
+    if (fplt__fault_text(&fault, &text, NULL)) { /* it repeats a path that is not UTF-8 */
+        for (char *at = fault.sentence; *at; at++)
+            *at = *at & 0x80 ? '?' : *at;
+        fplt__fault_text(&fault, &text, NULL);
+    }
+    return text;
 }
 
 fplt_status fplt__fault_read(const void *text, size_t size, fplt__fault *fault, fplt_error *error)

@@ -11,7 +11,6 @@
 #include "wire/hash.h"
 
 enum { FPLT__MESSAGE_LIMIT = 64 << 10, FPLT__WORD = 24, FPLT__SENTENCE = 512, FPLT__NAME = 41 };
-enum { FPLT__SLOWEST = 10240 }; /* bytes a second that a line must carry */
 
 /* What the coordinator had committed of a member when it answered: a receipt, under a key that only
  * the coordinator has. An agent stores the newest and returns it; a coordinator that meets one ahead
@@ -35,6 +34,14 @@ int fplt__proof_read(const char *text, fplt__proof *proof); /* 0: not one */
 
 /* The trouble of a site that does not answer a question: privacy or its policy forbids it. */
 #define FPLT__NO_ANSWER "private"
+/* No trouble, but that the agent has the last model of a run that is over: its polls are held until there is another. */
+#define FPLT__HAS_END "ended"
+/* That of a site whose rules on records refuse: it says no more than this, and takes no further part in the run. */
+#define FPLT__DISCLOSURE "disclosure"
+/* The trouble of a site that takes no part in a session of secure aggregation. */
+#define FPLT__NO_SESSION_WORD "session"
+/* The trouble of a site that has answered the round, and is asked again with other contents. */
+#define FPLT__HAS_ANSWERED "answered"
 
 /* A receipt of an agent's ledger under the agent's own key: it knows its own figures when they come back. */
 typedef struct fplt__charged {
@@ -73,6 +80,12 @@ typedef struct fplt__report {
         char sentence[FPLT__SENTENCE];
     } trouble;
     fplt__charged charged; /* what the agent's ledger has spent */
+    int has_secure; /* of a secure plan: the key of this process, signed, and the list that it holds */
+    struct {
+        uint8_t entry[96]; /* public key and signature */
+        int has_keys;
+        fplt__digest keys; /* of the list */
+    } secure;
 } fplt__report;
 
 fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_error *error);
@@ -116,6 +129,8 @@ typedef struct fplt__consent {
     int agreed;
     uint64_t records;
     fplt__hessian_word hessian;
+    int has_identity; /* to a proposal of secure aggregation */
+    uint8_t identity[32];
     char sentence[FPLT__SENTENCE];
 } fplt__consent;
 
@@ -131,6 +146,8 @@ typedef struct fplt__fault {
 } fplt__fault;
 
 fplt_status fplt__fault_text(const fplt__fault *fault, char **text, fplt_error *error);
+/* The same of three words, released with fplt__free; NULL: there is no memory. Bytes that are not UTF-8 become `?`. */
+char *fplt__fault_body(const char *word, int final, const char *sentence);
 fplt_status fplt__fault_read(const void *text, size_t size, fplt__fault *fault, fplt_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a first run on data of one's own does, against pooled Newton in NumPy. Speaks TAP.
+"""What a first run on data of your own does, against pooled Newton in NumPy. Speaks TAP.
 
 usage: tests/cli/defaults.py PROGRAM
 """
@@ -134,7 +134,7 @@ def a_comparison_has_the_defaults_of_a_training(folder):
             assert method["failures"] or method["rounds"] == [trained["rounds"]] * 3, (extra, method, trained["rounds"])
         assert arrived >= 2, (extra, compared)
     said = run(folder, "compare", *job, "--algorithms", "fed-plt", "--runs", 1, "--pictures", "no", "--eps", 0.3).stdout
-    block = said[said.index("defaults for data of one's own (--paper: those of the paper)"):]
+    block = said[said.index("defaults for data of your own (--paper: those of the paper)"):]
     assert [line.split()[:2] for line in block.splitlines()[1:7]] == [
         ["standardise", "auto"], ["intercept", "yes"], ["weights", "rows"], ["tolerance", "1e-16"], ["relative", "yes"],
         ["criterion-at", "model"]], block

@@ -163,12 +163,18 @@ def of_history(place):
     for name in ("coordinator", "north"):
         model = hold("model", (place.folder / "four" / name / "out/model.json").read_text())
         assert model["training"]["federation"]["name"] == "hospitals"
+    assert all(event["member"] for event in document["events"] if event["event"] == "joined")
+    for command, where, words in (("agent log", "four/north", {"started", "agreed", "answer", "ended", "signed"}),
+                                  ("federation log", "four/coordinator", {"joined", "consent", "closed", "signed-for"})):
+        log = holds(place, command, "--folder", place.folder / where)
+        assert log["wrong"] is None and words <= {entry["event"] for entry in log["entries"]}, log
     place.refuses("federation", "history", "--folder", folder, "--trace", "--json", says="json has no effect")
 
 
 def of_evaluate(place):
     holds(place, "evaluate", with_model(place), "d.csv")
     holds(place, "evaluate", "m/model.json", "d.csv", "--threshold", 0.3)
+    holds(place, "evaluate", "m/model.json", "d.csv", "--grid", 100)
 
 
 def of_predict(place):
@@ -215,6 +221,40 @@ def of_inspect(place):
     assert [one["class"] for one in holds(place, "data inspect", "w.csv")["classes"]] == ["a", "b", "c"]
 
 
+def of_describe(place):
+    data(place)
+    document = holds(place, "describe", "d.csv", "--by", "label", "--cross", "label:site", "--minimum", 3)
+    assert len(document["strata"]) == 2 and document["cross"]
+    holds(place, "describe", "d.csv")
+
+
+def of_meta(place):
+    place.write("e.csv", "site,term,estimate,std_error\na,x,1,0.5\nb,x,2,0.4\n")
+    assert [line["effects"] for line in holds(place, "meta", "e.csv")["combined"]] == ["fixed", "random (REML)"]
+
+
+def of_survival(place):
+    place.write("s.csv", "time,event,arm,site\n" + "".join(f"{i % 9 + 1},{i % 3 % 2},{'ab'[i % 2]},{'ns'[i // 20]}\n" for i in range(40)))
+    document = holds(place, "survival curves", "s.csv", "--by", "arm", "--minimum", 4, "--grid", "3")
+    assert len(document["curves"]) == 6 and len(document["tests"]) == 2 and document["notes"]
+    assert holds(place, "survival curves", "s.csv")["tests"][0]["test"] == "sites"
+
+
+def of_hazard(place):
+    place.write("s.csv", "time,event,x,site\n" + "".join(
+        f"{i * 7 % 23 + 1},{i % 4 > 0:d},{i * 11 % 13},{'ns'[i // 20]}\n" for i in range(40)))
+    place.write("new.csv", "x\n3\n9\n")
+    place.write("s.yaml", "columns:\n  site: site\n  x: {type: number, bounds: 0..20}\n  time: {type: time, bounds: 1..99}\n"
+                '  event: {type: event, classes: ["0", "1"]}\n')
+    place.run("train", "--data", "s.csv", "--schema", "s.yaml", "--out", "h", "--pictures", "no")
+    model = ("h/model.json", "s.csv")
+    assert holds(place, "survival baseline", *model, "--refit", "--minimum", 5)["notes"]
+    document = holds(place, "survival predict", *model, "--refit", "--new", "new.csv")
+    assert len(document["patients"]) == 4 and document["times"][0]["low"] is not None
+    assert holds(place, "survival predict", *model, "--new", "new.csv")["times"][0]["low"] is None
+    assert [line["name"] for line in holds(place, "survival test", *model)["tests"]] == ["x", "GLOBAL"]
+
+
 def of_list(place):
     for family in holds(place, "list"):
         holds(place, "list", family)
@@ -228,9 +268,12 @@ OF = {"train": of_train, "compare": of_compare, "tune": of_tune, "theory": of_th
       "privacy epsilon": of_epsilon, "privacy calibrate": of_calibrate, "privacy curve": of_curve,
       "privacy tradeoff": of_tradeoff, "privacy audit": of_audit, "privacy verify": of_verify,
       "privacy ledger": of_ledger, "agent ledger": of_agent_ledger, "paper": of_paper, "pki list": of_pki,
-      "federation history": of_history, "evaluate": of_evaluate, "predict": of_predict,
+      "federation history": of_history, "agent log": of_history, "federation log": of_history,
+      "evaluate": of_evaluate, "predict": of_predict,
       "summary": of_summary, "baseline": of_baseline, "validate": of_validate,
-      "data inspect": of_inspect, "list": of_list, "version": of_version}
+      "data inspect": of_inspect, "describe": of_describe, "meta": of_meta,
+      "survival curves": of_survival, "survival baseline": of_hazard, "survival predict": of_hazard, "survival test": of_hazard,
+      "list": of_list, "version": of_version}
 
 
 @case
@@ -238,7 +281,8 @@ def every_command_with_json_has_a_schema_and_is_held_to_it(place):
     told = {name for name in commands() if "--json" in place.run(*name.split(), "--help").stdout}
     assert told == set(OF), f"no case or no --json: {told ^ set(OF)}"
     files = {path.name for path in FOLDER.glob("*.schema.json")}
-    wanted = {schema_of(name).name for name in told} | {"privacy.schema.json", "model.schema.json"}
+    wanted = {schema_of(name).name for name in told} | {"privacy.schema.json", "model.schema.json",
+                                                           "model-custom.schema.json"}
     assert files == wanted, f"no command or no schema: {files ^ wanted}"
 
 
@@ -315,7 +359,7 @@ def interrupted_runs_have_a_document(place):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     try:
-        out, told = process.communicate(timeout=20)
+        out, told = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 130, (process.returncode, told)

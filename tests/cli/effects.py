@@ -41,8 +41,8 @@ def option(name):
 VALUES = {
     "data": ["other.csv"], "agents": ["2", "7"], "features": ["2", "9"], "schema": ["narrow.schema.yaml"],
     "bounds": ["-50..50"], "label": ["x1", "none"], "site": ["none", "x2"], "labels": ["1=-1,-1=1", "1=7"],
-    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
-    "row-weight": ["weight", "x3"], "categories": ["x3", "x1"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
+    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "missing-bounds": ["x1=-9..9"], "missing-cells": ["3"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
+    "row-weight": ["weight", "x3"], "site-intercept": ["1.5"], "formula": ["~ x1 * x2", "~ . + I(x1^2)"], "categories": ["x3", "x1"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
     "rows": ["9"], "unequal": ["0.5"], "spread": ["3"], "noise": ["3"], "lmin": ["0.3"], "lmax": ["3"],
     "classes": ["4"], "eps": ["0.2"], "huber-delta": ["0.1"], "predictor-bound": ["0.1"], "clip": ["0.05"],
     "h-weight": ["0.3"], "h-weight2": ["0.3"], "h-low": ["-0.01"], "h-high": ["0.01"], "h-radius": ["0.02"],
@@ -55,6 +55,7 @@ VALUES = {
     "penalty": ["7"], "strong-convexity": ["0.001"], "beta": ["0.03"], "eta": ["0.03"], "p": ["0.9"], "chi": ["0.1"],
     "s": ["2", "3"], "mu": ["3"], "rank": ["1"],
     "privacy.epsilon": ["3"], "privacy.delta": ["1e-3"], "privacy.group": ["2"], "privacy.tau": ["0.7"],
+    "privacy.colluders": ["2"], "privacy.quorum": ["3"],
     "privacy.rows": ["0.5"], "ledger": ["OWN/ledger.db"], "ledger-account": ["mine"], "privacy.budget": ["100"], "sign": ["site.key"],
     "checkpoint": ["OWN/state"], "checkpoint-every": ["2"], "resume": ["state"], "out": ["OWN/elsewhere"],
     "algorithms": ["fedprox,fedlin"], "parameters": ["fed-plt.rho=0.07"], "runs": ["3"], "points": ["3"],
@@ -64,16 +65,17 @@ VALUES = {
     "orders": ["3"], "batch-rate": ["0.2"], "epsilon": ["1"], "most-epochs": ["3"], "most-rounds": ["9"],
     "most": ["30"], "canary-agent": ["1"], "canary-record": ["1"], "confidence": ["0.9"], "epsilons": ["2"],
     "repeats": ["3"], "model": ["start.json"], "trust": ["site.pub"], "seeds": ["2"], "write": ["OWN/paper.md"],
-    "folder": ["nowhere"], "run": ["1"],
+    "folder": ["nowhere"], "run": ["1"], "minimum": ["1", "20"],
     "privacy.spare": ["0", "9"], "lead.federation": ["lung"], "lead.roster": ["agent-0,agent-1"],
     "lead.schema": ["heart.schema.yaml", "nowhere.yaml"], "lead.train": ["rounds=3"], "lead.privacy": ["epsilon=3"],
     "lead.folder": ["nowhere"], "lead.out": ["elsewhere"],
     "lead.columns": ["x5,x4,x3,x2,x1"], "lead.label": ["x1"], "lead.classes": ["0,1"], "lead.levels": ["x1=a\\,b"],
-    "lead.features": ["5"],
+    "lead.features": ["5"], "lead.model": ["name=mine,version=1,dimension=3,digest=" + "0" * 64],
     "coordinator": ["https://127.0.0.1:1"], "proxy": ["http://127.0.0.1:1"], "plan": ["0" * 64],
     "policy.federations": ["lung"], "policy.algorithms": ["fedavg"], "policy.rounds": ["1"], "policy.participants": ["3"],
     "policy.epsilon": ["0.01", "off"], "policy.delta": ["1e-12"], "policy.allow": ["facts", "measure"],
-    "policy.start-models": ["0" * 64], "policy.approved": ["rho=7"],
+    "peers": ["agent-1=ed25519:" + "0" * 64], "policy.colluders": ["2"],
+    "policy.start-models": ["0" * 64], "policy.data": ["0" * 64], "policy.models": ["0" * 64], "policy.models-off": ["0" * 64], "policy.approved": ["rho=7"], "audit-days": ["4000"], "merge": ["mine"], "into": ["yours"],
 }
 
 
@@ -85,6 +87,7 @@ OTHERWISE = {
     # beyond where steps of 0.3 contract
     **{(f"privacy {command}", "lmax"): ["8"] for command in ("epsilon", "calibrate", "curve")},
     ("privacy audit", "weights"): ["agents"],  # with privacy rows count alike unless told otherwise
+    ("evaluate", "grid"): ["10", "100"],
     ("agent", "data"): ["own.csv"], ("agent", "schema"): ["narrow.schema.yaml", "one.schema.yaml"],
 }
 FILES = {"data", "schema", "uncoordinated", "trace", "start-model", "sign", "resume", "model", "trust"}
@@ -96,6 +99,12 @@ EXEMPT = {
     "kernel": "may give the same bits, and says which it was",
     "engine": "the bits are the same in any number of processes",
     "seed": "whoever asks for reproducible randomness may do so where nothing is random",
+    "peers": "pins of secure aggregation, which these runs of two sites do not have: tests/whole/peers",
+    "policy.colluders": "likewise", "policy.peers": "likewise",
+    "policy.exclusion": "about secure aggregation that goes on without a member: tests/whole/members",
+    "policy.models": "digests of custom costs, and none of these runs has one: tests/unit/federation/custom.c",
+    "policy.models-off": "digests of custom costs, and none of these runs has one: tests/unit/federation/custom.c",
+    "policy.data": "the digest of a schema that is approved, and none of these has it: tests/whole/disclosure",
     "checkpoint": "for a run that is interrupted, and none of these is",
     "resume": "the bits are those of the run that was not interrupted",
     "strict": "the status of a run that did not converge, and some do",
@@ -104,10 +113,12 @@ EXEMPT = {
     "force": "what to do with a file that is there, and none is",
     "quiet": "no progress, which only a terminal sees",
     "ledger-account": "the name of an account, which an agent has in runs with privacy only",
+    "audit-days": "for entries that are years old, and none is",
+    "merge": "accounts of an older version, and none is there", "into": "likewise",
     "declare": "what an older ledger does not say, and none is older",
     "lead.run": "the number of a run is its name",
     "lead.listen": "an address, which the agents know", "lead.status": "an address, and nobody looks",
-    "lead.log": "how the same is told", "lead.once": "to wait for nobody, when the run is over",
+    "lead.log": "how the same is told", "lead.log-level": "which of the same is told", "lead.once": "to wait for nobody, when the run is over",
     "lead.deadline": "for agents that do not come, and all do", "lead.quorum": "for agents that do not come, and all do", "lead.repair": "for a run that is halted, and none is",
     "lead.window": "how many large updates come at once, and none is large",
 }
@@ -173,7 +184,7 @@ REFUSED = [
 METHOD = {"cost", "common cost h", "algorithm", "local training", "participation", "run", "privacy"}
 
 
-# The defaults with a promise, and those of data of one's own then.
+# The defaults with a promise, and those of data of your own then.
 PROMISED = {"weights": "rows"}
 DECLARED = {"intercept": "yes", "standardise": "schema"}
 # Of the section privacy of a proposal, beside those that train has.
@@ -227,7 +238,7 @@ class Table:
 
 
 def preferred(said):
-    """The defaults that a run prints because the data are one's own."""
+    """The defaults that a run prints because the data are your own."""
     block = re.search(r"(?m)^defaults for.*\n((?:  .*\n)*)", said)
     return dict(line.split()[:2] for line in block.group(1).splitlines()) if block else {}
 
@@ -538,7 +549,7 @@ def train_contexts(whole):
                         ("own.csv", {"partition": "skewed"}), ("own.csv", {"paper": "yes"})):
         for method in ({}, {"algorithm": "fed-plt", "solver": "sgd"}, {"algorithm": "fedlin", "participation": "all"}):
             more += [{**OWN, "data": data, **extra, **method}]
-    for threat in ("broadcast", "secagg", "final-y", "final-x", "paper"):
+    for threat in ("broadcast", "secagg", "secagg-sum", "final-y", "final-x", "paper"):
         more += [{**PRIVATE, "privacy.threat": threat}]
     schema = {"data": "own.csv", "schema": "private.schema.yaml", "rounds": "6", "pictures": "no", "privacy.noise": "simulated"}
     more += [{**schema, "privacy.epsilon": "8"}, {**schema, "privacy.tau": "0.1"}, {**SMALL, "privacy.tau": "0.1", "privacy.noise": "simulated"},
@@ -572,7 +583,8 @@ def other_contexts(whole):
         yield command, [{"": [model, "../files/own.csv"]}], [
             {"": [regression, "../files/numbers.csv"]}, {"": [model, "../files/gaps.csv"], "missing": "drop"},
             {"": [model, "../files/own.csv"], "json": "yes"}, {"": [model, "../files/own.fplt"]},
-            {"": ["../files/run/model.json", "../files/rows.libsvm"]}]
+            {"": ["../files/run/model.json", "../files/rows.libsvm"]}] + [
+            {"": [model, "../files/own.csv"], "grid": "100"}] * (command == "evaluate")
     yield "summary", [{"": [model]}], [{"": [model, "../files/own.csv"], "refit": "yes"}, {"": [regression]},
                                        {"": [model, "../files/own.csv"]}, {"": ["../files/run/model.json"]},
                                        {"": [model], "json": "yes"}, {"": [model], "csv": "yes"}]

@@ -74,6 +74,16 @@ def furnish(folder):
     place.run("train", "--data", "a9a", "--agents", 5, "--out", "sparse", "--pictures", "no")
     (folder / "sparse/model.json").rename(folder / "model.json")
     place.run("train", "--data", "hospitals.csv", "--holdout", 0.3)
+    place.write("estimates.csv", "site,term,estimate,std_error\na,dose,1,0.5\nb,dose,2,0.4\n")
+    place.write("trial.csv", "site,dose,label\n" + "".join(f"{'ns'[i % 2]},{i % 7},{(i * i // 3) % 2}\n" for i in range(80)))
+    place.run("train", "--data", "trial.csv", "--out", "trial")
+    place.write("cohort.csv", "site,arm,age,days,died\n" + "".join(
+        f"{'ns'[i // 3 % 2]},{'ab'[i % 2]},{40 + i * 7 % 31},{1 + i * 37 % 97},{'yes' if i * i % 5 else 'no'}\n" for i in range(90)))
+    place.write("cohort.yaml", "columns:\n  site: site\n  arm: {type: category, levels: [a, b], base: a}\n"
+                "  age: {type: number, bounds: 18..100}\n  days: {type: time, bounds: 1..2000}\n"
+                "  died: {type: event, classes: [no, yes]}\n")
+    place.run("train", "--data", "cohort.csv", "--schema", "cohort.yaml", "--out", "cohort")
+    place.write("patients.csv", "arm,age\na,50\nb,64\n")
     return place
 
 
@@ -84,7 +94,8 @@ def with_promise(place):
 
 
 FEDERATED = ("pki invite", "pki sign", "pki revoke", "pki list", "coordinator", "agent", "agent join",
-             "agent ledger", "agent request", "federation status", "federation check", "federation history",
+             "agent approve", "agent approve-withdrawal", "agent backup", "agent identity", "agent log", "agent peers",
+             "federation backup", "federation exclude", "federation log", "federation withdraw", "federation verify", "agent ledger", "agent request", "federation status", "federation check", "federation history",
              "federation pause", "federation resume", "federation end")
 BEFORE = {"privacy verify": with_promise, "privacy ledger": with_promise}
 

@@ -18,15 +18,26 @@ REFUSED = [
     ("train --data dir", "folder"), ("train h.csv", "fedplt train --data h.csv"), ("train --data", "--data needs a value"),
     ("train --data h.csv --eps", "--eps needs a value"), ("train --data h.csv --eps 0,01", "0,01", "number", "decimal sign is a point"),
     ("train --data h.csv --epoch 5", "step, pass", "'epochs'"),
-    ("train --data h.csv --eps -1", "at least 0"), ("train --data h.csv --eps 10%", "10%", "number"),
-    ("train --data h.csv --rounds 1e3", "whole number"), ("train --data h.csv --lambda 0.1", "'eps'"),
+    ("train --data h.csv --eps -1", "at least 0"), ("train --data h.csv --eps 10%", "10%", "number", "10 % is 0.1"),
+    ("train --data h.csv --rounds 1e3", "whole number", "write 1000"), ("train --data h.csv --lambda 0.1", "'eps'"),
     ("train --data h.csv --C 1", "'eps'", "1/(C x rows)"), ("train --data h.csv --lr 0.1", "'gamma'", "step size"),
     ("train --data h.csv --learning-rate 0.1", "'gamma'"), ("train --data h.csv --epsilon 2", "'privacy.epsilon'"),
     ("train --data h.csv --algorithm fedplt", "fed-plt"), ("train --data h.csv --algorithm feadvg", "fedavg"),
-    ("train --data h.csv --solver adam", "gradient"), ("train --data h.csv --loss logit", "logistic"),
+    ("train --data h.csv --solver adam", "gradient"), ("train --data h.csv --loss logit", "here it is logistic"),
+    ("train --data h.csv --loss hinge", "here it is squared-hinge"), ("train --data h.csv --algorithm FedAvg", "did you mean 'fedavg'"),
+    ("train --data h.csv --active 2", "without participation fixed"), ("train --data h.csv --standardize yes", "'standardise'"),
+    ("train --data h.csv --participation fixed --active 9", "from 1 to 2, the number of agents"),
+    ("train --data h.csv --bounds -5..5 --labels -1,1 --privacy.epsilon 1e9", "key=value pairs", "yes=1,no=-1"),
+    ("train --data h.csv --bounds -5..5 --labels 0=-1,1=1 --privacy.epsilon 1 --privacy.delta 2", "at most 0.1"),
+    ("train indent.yaml", "indent.yaml:2", "not YAML"), ("train comma.yaml", "comma.yaml:2", "decimal sign is a point"),
+    ("train nocolon.yaml", "nocolon.yaml:1", "'name: value'"), ("train tab.yaml", "tab.yaml:2", "indented with blanks"),
+    ("train dup.yaml", "dup.yaml:3", "given twice"), ("train bracket.yaml", "bracket.yaml:3", "not YAML", "']'"),
+    ("train --data three.csv --loss logistic", "two classes"), ("train --data three.csv --loss cox", "survival times"),
+    ("privacy epsilon", "add --tau"), ("privacy verify m/model.json", "no privacy certificate"), ("agent site.yaml", "site.yaml", "No such file"),
+    ("coordinator", "federation.yaml"), ("pki invite a b", "at most 1 argument"), ("train --data h.csv --json=yes --quiet", "leave it out"),
     ("train --data h.csv --label outcome", "outcome", "the columns are"), ("train --data h.csv --site hospital", "hospital"),
     ("train --data h.csv --ignore x99", "x99"), ("train --data h.csv --participation 0.5", "bernoulli"),
-    ("train --data h.csv --holdout 30", "below 1"), ("train --data h.csv --threads -1", "threads"),
+    ("train --data h.csv --holdout 30", "below 1", "30 % is 0.3"), ("train --data h.csv --threads -1", "threads"),
     ("train --data h.csv --seed abc", "whole number"), ("train --data h.csv --resume nothing", "nothing"),
     ("train --data h.csv --privacy.epsilon 2", "schema"), ("train empty.yaml", "empty.yaml", "no settings", "data:"),
     ("train missing.yaml", "missing.yaml"), ("train typo.yaml", "typo.yaml:2", "'eps'"), ("train flat.yaml", "flat.yaml:2", "privacy.epsilon"),
@@ -36,9 +47,11 @@ REFUSED = [
     ("train --data raw.data", "raw.data:1", "--header no"), ("train --data gap.csv", "gap.csv:3: column 'a'", "--missing drop", "--missing median"),
     ("train --data words.csv", "words.csv:2: column 'a'", "--categories auto", "--ignore a"),
     ("predict h.csv m/model.json", "h.csv", "stands before the data"), ("evaluate m/model.json", "DATA"), ("report", "OUT"),
+    ("train --data const.csv", "every column is constant", "data inspect"), ("train --data h.csv --out h.csv", "--out"),
+    ("train --data h.csv --out /proc/x", "/proc/x", "no folder can be made", "--out"),
     ("train -d h.csv", "two dashes"), ("agent join abc", "abc"), ("privacy", "usage"),
 ]
-WORK = [("-h", "usage"), ("train -h", "[0.5; with --data 0.01]"), ("help train", "--eps"), ("help data inspect", "missing values"), ("-v", "fedplt"),
+WORK = [("-h", "usage"), ("train --data h.csv --rounds 0 --out z", "rounds is 0: nothing was trained"), ("train -h", "[0.5; with --data 0.01]"), ("help train", "--eps"), ("help data inspect", "missing values"), ("-v", "fedplt"),
         ("evaluate m h.csv", "accuracy"), ("summary m", "x1"), ("train --data=h.csv --out e --quiet", "")]
 
 
@@ -48,7 +61,10 @@ def write(folder):
              "flat.yaml": "data: h.csv\nepsilon: 2\n", "empty.csv": "", "header.csv": "label,a\n", "oneclass.csv": "label,a\n1,2\n1,3\n",
              "dup.csv": "label,a,a\n1,2,3\n", "ragged.csv": "label,a\n1,2\n0,2,3\n", "inf.csv": "label,a\n1,2\n0,inf\n",
              "quote.csv": "label,a\n1,\"2\n0,3\n", "x.pdf": "%PDF-1.4\n", "raw.data": "63.0,1.0,1.0\n67.0,1.0,4.0\n",
-             "gap.csv": "label,a\n1,2\n0,\n1,3\n", "words.csv": "label,a\n1,red\n0,blue\n"}
+             "gap.csv": "label,a\n1,2\n0,\n1,3\n", "words.csv": "label,a\n1,red\n0,blue\n", "const.csv": "label,a\n1,2\n0,2\n",
+             "indent.yaml": "data: h.csv\n  eps: 0.1\n", "comma.yaml": "data: h.csv\neps: 0,01\n", "nocolon.yaml": "data h.csv\n",
+             "tab.yaml": "data: h.csv\n\teps: 1\n", "dup.yaml": "data: h.csv\neps: 1\neps: 2\n", "bracket.yaml": "ignore: [a, b\n\n",
+             "three.csv": "label,a\n" + "".join(f"{i % 3},{i % 7}\n" for i in range(30))}
     for name, text in files.items():
         (folder / name).write_text(text)
     (folder / "dir").mkdir()

@@ -188,6 +188,10 @@ def numbers_and_counts(folder):
         mine = np.array([float(p) for p in predicted["value"]])
         assert abs(mine - found["value"][:, 0]).max() < 1e-6 * abs(mine).max()
         assert loss != "poisson" or mine.min() > 0
+    # counts are numbers, not classes, where the loss takes nothing else
+    run(folder, "train", "--data", "d.csv", "--loss", "poisson", "--pictures", "no", "--out", "counts")
+    model = json.loads((folder / "counts/model.json").read_text())
+    assert model["task"] == "regression", model["task"]
 
 
 @case
@@ -610,6 +614,25 @@ def validation_agrees_with_scikit_learn(folder):
         assert [p["least_loss"] for p in points] == [k == best for k in range(3)]
         model = json.loads((folder / by / "model.json").read_text())
         assert model["training"]["problem"]["eps"] == points[chosen]["value"] == found["chosen"]
+
+
+@case
+def a_baseline_of_many_sites_is_long(folder):
+    run(folder, "data", "generate", "d.csv", "--generator", "planted", "--agents", "22", "--features", "3", "--rows", "40")
+    found = json.loads(run(folder, "baseline", "--data", "d.csv", "--resamples", "5", "--json").stdout)["results"]
+    alone = [row for row in found if row["method"].endswith("alone")]
+    assert len(found) == 2 * 22 + 2 * 23, len(found)
+    for row in alone:
+        own = row["site"] is not None
+        assert not own or row["method"] == f"{row['site']} alone", row
+        assert (row["low"] is not None) == own and row["rows"] == (12 if own else 22 * 12), row
+    # the same as where each is measured at every site
+    few = json.loads(run(folder, "baseline", "--data", "d.csv", "--resamples", "5", "--json",
+                         "--algorithms", "fed-newton").stdout)["results"]
+    assert [r["value"] for r in few if r["method"] == "pooled"] == [r["value"] for r in found if r["method"] == "pooled"]
+    text = run(folder, "baseline", "--data", "d.csv", "--resamples", "5").stdout
+    assert text.splitlines()[0].split() == ["method", "site", "rows", "auc", "low", "high"], text[:200]
+    assert len(text.splitlines()) == len(found) + 2
 
 
 @case

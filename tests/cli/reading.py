@@ -286,7 +286,7 @@ def weights_count_rows_as_often(folder):
     longer = train(folder, "long.csv", *plain, "--standardise", "no")
     shorter = train(folder, "w.csv", "--row-weight", "times", *plain, "--standardise", "no")
     assert np.allclose(longer["weights"], shorter["weights"], rtol=1e-7)
-    for wrong in ("0", "-1", "x"):
+    for wrong in ("-1", "x"):
         write_table(folder / "bad.csv", x, y, times=[*times[:-1], wrong])
         assert f"bad.csv:121: the weight of the row is '{wrong}'" in refused(
             folder, "bad.csv", "--row-weight", "times")
@@ -481,6 +481,44 @@ def mapped_files_that_are_not_taken(folder):
             said = refused(folder, "n.fplt", *words)
             assert "finite" in said or "nan" in said, said
         assert "finite" in run(folder, "data", "inspect", "n.fplt", status=2).stderr
+
+
+@case
+def a_row_of_weight_zero_does_not_count(folder):
+    """Trained, refitted and evaluated as if it were not there; predicted all the same."""
+    rng = np.random.default_rng(4)
+    rows = [f"s{i % 2},{rng.normal():.3f},{rng.normal():.3f},{rng.integers(2)},{(i % 3) / 2},{1 + i % 7}" for i in range(90)]
+    some = [row for row in rows if row.split(",")[4] != "0.0"]
+    for name, lines in (("all", rows), ("some", some)):
+        (folder / f"{name}.csv").write_text("site,a,b,y,w,t\n" + "\n".join(lines) + "\n")
+    for number, words in enumerate((["--label", "y", "--ignore", "t"], ["--label", "t", "--ignore", "y", "--task", "regression"])):
+        weights, numbers = [], []
+        for name in ("all", "some"):
+            model = f"{name}{number}/model.json"
+            run(folder, "train", "--data", f"{name}.csv", "--row-weight", "w", *words, "--out", f"{name}{number}", "--quiet")
+            weights.append(json.loads((folder / model).read_text())["weights"])
+            refit = json.loads(run(folder, "summary", model, f"{name}.csv", "--refit", "--json").stdout)
+            loss = json.loads(run(folder, "evaluate", model, f"{name}.csv", "--json").stdout)["all"]["loss"]
+            numbers.append([loss, *(value for table in (refit["fit"], *refit["coefficients"]) for value in table.values()
+                                    if isinstance(value, float))])
+        assert weights[0] == weights[1]
+        np.testing.assert_allclose(*numbers, rtol=1e-11)
+    run(folder, "predict", "all0/model.json", "all.csv", "--out", "p.csv")
+    assert (folder / "p.csv").read_text().count("\n") == 91
+    # declared by a schema the weights are the same, zeros too
+    (folder / "schema.yaml").write_text("columns:\n" + "".join(
+        f"  {name}: {{type: number, bounds: -9..9, missing: refused}}\n" for name in "ab")
+        + "  w: {type: weight, bounds: 0..1, missing: refused}\n  t: {type: ignore}\n  site: {type: site}\n"
+        "  y: {type: label, classes: [0, 1], missing: refused, other: refused}\n")
+    words = ("train", "--data", "all.csv", "--standardise", "no", "--quiet")
+    run(folder, *words, "--row-weight", "w", "--label", "y", "--ignore", "t", "--out", "plain")
+    run(folder, *words, "--schema", "schema.yaml", "--out", "declared")
+    plain, declared = (json.loads((folder / name / "model.json").read_text())["weights"] for name in ("plain", "declared"))
+    assert plain == declared, (plain, declared)
+    (folder / "none.csv").write_text((folder / "all.csv").read_text().replace("0.5,", "0,").replace("1.0,", "0,"))
+    assert "no row of a weight above 0" in refused(folder, "none.csv", "--label", "y", "--row-weight", "w")
+    (folder / "below.csv").write_text((folder / "all.csv").read_text().replace("0.5,", "-1,"))
+    assert "at least 0" in refused(folder, "below.csv", "--label", "y", "--row-weight", "w")
 
 
 @case

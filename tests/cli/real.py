@@ -162,7 +162,7 @@ def a9a_is_measured_as_by_scikit_learn(folder):
 
 @case
 def defaults_are_worth_it_on_raw_columns(folder):
-    """Columns as four hospitals wrote them, a third of the rows held out: the defaults for data of one's own against
+    """Columns as four hospitals wrote them, a third of the rows held out: the defaults for data of your own against
     the paper's settings."""
     names = "age sex cp trestbps chol fbs restecg thalach exang oldpeak".split()  # the others are mostly missing
     lines = [",".join([*names, "label", "site"])]

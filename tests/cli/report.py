@@ -162,6 +162,20 @@ def the_page_says_what_the_other_commands_say(folder):
 
 
 @case
+def estimates_without_the_penalty_stand_first(folder):
+    """Those of `summary --refit`, with intervals; behind them the coefficients that the model predicts with."""
+    sites(folder)
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--eps", "0.1", "--quiet")
+    run(folder, "report", "out", "d.csv", "--to", "p.html")
+    page = read_page(folder / "p.html")
+    refit = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit", "--json").stdout)["coefficients"]
+    shrunk = json.loads(run(folder, "summary", "out/model.json", "--json").stdout)["coefficients"]
+    text = " ".join(page.text)
+    places = [text.index(f"{lines[0]['coefficient']:.6g}") for lines in (refit, shrunk)]
+    assert places == sorted(places) and "intervals" in page.ids() and "to be published" in text
+
+
+@case
 def given_data_are_measured_instead(folder):
     sites(folder)
     run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--eps", "0")
@@ -174,6 +188,7 @@ def given_data_are_measured_instead(folder):
     assert "odds ratio, 90 % interval" in page.text
     everything = json.loads(run(folder, "evaluate", "out/model.json", "d.csv", "--json").stdout)
     assert page.table("site")[-1][1] == "240"
+    assert "makes the measures below too good" in " ".join(page.text) and "accuracy, training rows" in page.text
     assert float(page.table("site")[-1][3]) == round(everything["all"]["accuracy"], 4)
     assert [row[1:] for row in page.table("is \\ called")[1:]] == [
         [str(n) for n in line] for line in everything["confusion"]]
@@ -301,6 +316,59 @@ def a_browser_shows_it(folder):
     dark = picture(folder / "out/report.html", folder, "dark.png", "--window-size=800,900",
                    "--blink-settings=preferredColorScheme=0")
     assert first_pixel(dark) == (20, 26, 34), first_pixel(dark)
+
+
+@case
+def a_baseline_is_drawn_by_site_with_intervals(folder):
+    """Places of points and bars are one scale of the numbers that --json prints; names are those of the sites."""
+    names = ["north & south", "a very long name of a hospital that does not fit", "east"]
+    (folder / "d.csv").write_text("site,label,x,z\n" + "".join(
+        f"{names[i % 3]},{(i * 7 + i // 5) % 3 % 2},{(i * 13) % 17 - 8},{(i * i) % 11}\n" for i in range(150)))
+    words = ("baseline", "--data", "d.csv", "--resamples", 20, "--seed", 3)
+    cells = json.loads(run(folder, *words, "--json").stdout)["results"]
+    run(folder, *words, "--out", "b")
+    drawn = (folder / "b/baseline.svg").read_text()
+    assert "north &amp; south</text>" in drawn
+    assert ">a very long" in drawn and "\u2026</text>" in drawn and ">all</text>" in drawn and "<polyline" not in drawn
+    circles = [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([0-9.]+)" cy="([0-9.]+)"', drawn)]
+    bars = re.findall(r'y1="([0-9.]+)" x2="[0-9.]+" y2="([0-9.]+)" stroke="#[0-9A-F]+" stroke-width="1.5"/>', drawn)
+    uprights = [(float(a), float(b)) for a, b in bars if a != b]
+    shown = [cell for cell in cells if cell["value"] is not None]
+    assert len(circles) == len(shown) == len(uprights), (len(circles), len(shown), len(uprights))
+    low, high = min(shown, key=lambda cell: cell["value"]), max(shown, key=lambda cell: cell["value"])
+    at = {id(cell): y for cell, (_, y) in zip(shown, circles)}
+    slope = (at[id(high)] - at[id(low)]) / (high["value"] - low["value"])
+    for cell, (_, y), (first, second) in zip(shown, circles, uprights):
+        for value, place in ((cell["value"], y), (cell["low"], first), (cell["high"], second)):
+            assert abs(at[id(low)] + slope * (value - low["value"]) - place) < 0.3, (cell, value, place)
+
+
+@case
+def validated_measures_come_first_and_training_rows_are_marked(folder):
+    sites(folder)
+    shutil.copy(folder / "d.csv", folder / "e.csv")
+    made = json.loads(run(folder, "validate", "--data", "d.csv,e.csv", "--site", "none", "--label", "label", "--ignore", "site", "--grid", "0.01,0.1",
+                          "--out", "v", "--json").stdout)
+    chosen = next(point for point in made["points"] if point["chosen"])
+    run(folder, "report", "v")
+    page = read_page(folder / "v/report.html")
+    text = " ".join("".join(page.text).split())
+    told = f"Cross-validated, 5 folds (rows of every site): auc {chosen['quality']:.4g}, loss {chosen['loss']:.4g}"
+    assert told in text and f"AUC, cross-validated{chosen['quality']:.3f}" in text, text[:900]
+    assert "training rows" not in text
+    # another spelling of the second file, and a file that only begins like one
+    run(folder, "report", "v", "./e.csv", "--site", "none")
+    text = " ".join("".join(read_page(folder / "v/report.html").text).split())
+    assert text.index(told) < text.index("On training rows") < text.index("Measured on 240 rows of e.csv."), text[:1500]
+    shutil.copy(folder / "d.csv", folder / "d.csv.csv")
+    run(folder, "report", "v", "d.csv.csv", "--site", "none")
+    text = " ".join("".join(read_page(folder / "v/report.html").text).split())
+    assert "On training rows" not in text and told in text
+    # leaving sites out is said
+    run(folder, "validate", "--data", "d.csv", "--label", "label", "--grid", "0.01", "--by", "sites", "--out", "w")
+    run(folder, "report", "w")
+    assert "2 folds (one site left out in turn)" in "".join(read_page(folder / "w/report.html").text)
+
 
 
 if __name__ == "__main__":

@@ -68,6 +68,16 @@ fplt_status fplt__authority_judge(fplt__authority *own, const fplt__identity *id
     return FPLT_OK;
 }
 
+fplt_status fplt__authority_sign(fplt__authority *own, const char *request, const char *name,
+                                 char **certificate, fplt_error *error)
+{
+    (void)own;
+    (void)request;
+    (void)name;
+    *certificate = NULL;
+    return fplt_error_set(error, FPLT_BAD_DATA, "nobody signs here");
+}
+
 fplt_status fplt__authority_redeem(fplt__authority *own, const char *secret, const char *request,
                                    char **certificate, fplt_error *error)
 {
@@ -103,9 +113,9 @@ void fplt__coordinator_handle(fplt__coordinator *c, fplt__leader_event *event)
     fplt_error error;
     event->now = now;
     promise(!fplt__leader_handle(c->leader, event, &error));
-    if (c->acting)
+    if (c->turn.acting)
         return;
-    c->acting = 1;
+    c->turn.acting = 1;
     for (int more = 1; more;) {
         int commits = 0, resolves = 0, step = 0;
         while ((action = fplt__leader_action_take(c->leader))) {
@@ -126,7 +136,7 @@ void fplt__coordinator_handle(fplt__coordinator *c, fplt__leader_event *event)
         if (commits)
             fplt__coordinator_handle(c, &then);
     }
-    c->acting = 0;
+    c->turn.acting = 0;
 }
 
 static char names[TINY_AGENTS][FPLT__NAME] = {"basel", "bern", "zurich"};
@@ -150,10 +160,10 @@ static void open_servers(void)
     c->members = TINY_AGENTS;
     c->roster = names;
     c->revoked = flags[0];
-    c->fetched = flags[1];
+    c->last = flags[1];
     fplt__server_settings settings = {.listen = "127.0.0.1:0", .connections = 32, .window = 1};
-    promise(!fplt__server_create(&settings, &service, &c->server, &error));
-    promise(!fplt__door_open(&door, "127.0.0.1:0", &c->door, &error));
+    promise(!fplt__server_create(&settings, &service, &c->doors.agents, &error));
+    promise(!fplt__door_open(&door, "127.0.0.1:0", &c->doors.invitations, &error));
 }
 
 static void open_run(void)
@@ -166,7 +176,7 @@ static void open_run(void)
                                   .document_size = sizeof tiny_proposal,
                                   .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
     memset(lead_place.revoked, 0, TINY_AGENTS);
-    memset(lead_place.fetched, 0, TINY_AGENTS);
+    memset(lead_place.last, 0, TINY_AGENTS);
     now = 1000;
     promise(!fplt__leader_create(&settings, &lead_place.leader, &error));
     promise(!fplt__leader_open(lead_place.leader, now, &record, NULL, &error));
@@ -176,7 +186,7 @@ static void open_run(void)
 
 static void turn(void)
 {
-    fplt__server *const servers[] = {lead_place.server, lead_place.door};
+    fplt__server *const servers[] = {lead_place.doors.agents, lead_place.doors.invitations};
     fplt__servers_turn(servers, 2, -1, 0);
 }
 
@@ -213,9 +223,9 @@ static struct connection *connect_as(char who)
     *c = (struct connection){.used = 1, .who = who};
     promise(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
     c->descriptor = pair[0];
-    fplt__identity identity = identity_of(who);
-    fplt__server *server = who == 'd' ? lead_place.door : lead_place.server;
-    promise(!fplt__server_adopt(server, pair[1], &identity, &error));
+    fplt__coordinator_peer peer = {.identity = identity_of(who)};
+    fplt__server *server = who == 'd' ? lead_place.doors.invitations : lead_place.doors.agents;
+    promise(!fplt__server_adopt(server, pair[1], &peer, &error));
     return c;
 }
 
@@ -373,7 +383,7 @@ static void wait_for_answers(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    if (!lead_place.server)
+    if (!lead_place.doors.agents)
         open_servers();
     open_run();
     weather = size ? bytes[size - 1] : 0;
@@ -391,7 +401,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     for (int k = 0; k < MAX_CONNECTIONS; k++)
         if (connections[k].used)
             hang_up(&connections[k]);
-    while (fplt__server_connections(lead_place.server) + fplt__server_connections(lead_place.door))
+    while (fplt__server_connections(lead_place.doors.agents) +
+           fplt__server_connections(lead_place.doors.invitations))
         turn();
     fplt__leader *leader = lead_place.leader;
     lead_place.leader = NULL;

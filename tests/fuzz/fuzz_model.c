@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "fedplt/export.h"
 #include "fedplt/memory.h"
 #include "fedplt/model.h"
 

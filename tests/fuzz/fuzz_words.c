@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "fedplt/sum.h"
+#include "base/sum.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -13,11 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     size_t count = bytes[0] + 256u * (bytes[1] & 7);
     fplt_error error = {FPLT_OK, ""};
     uint64_t *words = malloc(16 * count + 1);
-    fplt_status status = fplt_words_unpack(bytes + 2, size - 2, words, count, &error);
+    fplt_status status = fplt__words_unpack(bytes + 2, size - 2, words, count, &error);
     promise(!status || (status == FPLT_BAD_DATA && *error.text));
     if (!status) {
         uint8_t *again = malloc(size);
-        promise(fplt_words_pack(words, count, again, size) == size - 2);
+        promise(fplt__words_pack(words, count, again, size) == size - 2);
         promise(memcmp(again, bytes + 2, size - 2) == 0);
         free(again);
     }

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/yaml.h"
+#include "fedplt/settings_table.h"
 
 static const fplt_setting table[] = {
     {"a", FPLT_REAL, FPLT_AUTO | FPLT_LIST, "1", 0, HUGE_VAL, NULL, "numbers", 0, 0},
@@ -25,10 +27,10 @@ static void take_apart(const fplt_settings *settings)
     char key[16], value[16];
     const char *rest = fplt_settings_text(settings, "e");
     while (rest && *rest)
-        rest = fplt_list_next(rest, value, sizeof value);
+        rest = fplt__list_next(rest, value, sizeof value);
     rest = fplt_settings_text(settings, "f");
     while (rest && *rest)
-        rest = fplt_pairs_next(rest, key, sizeof key, value, sizeof value);
+        rest = fplt__pairs_next(rest, key, sizeof key, value, sizeof value);
 }
 
 static void must_explain(fplt_status status, const fplt_error *error)

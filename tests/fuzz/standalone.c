@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fedplt/random.h"
+#include "base/random.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -51,7 +52,7 @@ static uint8_t any_byte(fplt_stream *stream)
 {
     static const char special[] = ",\"\r\n:#?=. \t+-0123456789eE()'{}<fnai\xef\xbb\xbf";
     return fplt_stream_below(stream, 2) ? (uint8_t)special[below(stream, sizeof special)]
-                                        : (uint8_t)fplt_stream_bits(stream);
+                                        : (uint8_t)fplt__stream_bits(stream);
 }
 
 /* One change: a byte replaced, inserted or removed, a piece repeated, the end cut off, or a piece

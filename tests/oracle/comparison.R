@@ -75,6 +75,10 @@ linear("least squares, weights times 100", lm(y ~ a + b + c, d, weights = 100 * 
 linear("least squares without an intercept", lm(y ~ 0 + a + b + c, d))
 linear("least squares, collinear and constant columns", lm(y ~ a + b + c + d + e, cbind(d, d = d$a - 2 * d$b, e = 3)))
 linear("least squares, a category", lm(y ~ a + k, d))
+linear("least squares, formula of powers", lm(y ~ (a + b + c)^3 - a:b:c + I(a^3) + log(c), d))
+linear("least squares, formula with a dot", lm(y ~ a + b + k + poly(a, 3, raw = TRUE):b, d))
+linear("least squares, polynomial of degree 5", lm(y ~ poly(c, 5), d))
+linear("least squares, effects of sites", lm(y ~ a + b + site, d))
 linear("least squares on six rows", lm(y ~ a + b, d[1:6, ]))
 fit <- lm(y ~ a + b + c, d)
 sandwich("least squares, robust", fit, model.matrix(fit) * resid(fit), fit$df.residual)
@@ -87,6 +91,16 @@ general("logistic", glm(y ~ a + b + c, binomial, d, control = fine))
 general("logistic, whole weights", glm(y ~ a + b + c, binomial, d, weights = w, control = fine))
 general("logistic without an intercept", glm(y ~ 0 + a + b + c, binomial, d, control = fine))
 general("logistic, two categories", glm(y ~ a + k + s, binomial, d, control = fine))
+general("logistic, formula", glm(y ~ a * k + poly(c, 2) + factor(w), binomial, d, control = fine))
+general("logistic, formula without main effects", glm(y ~ a:k + k:s, binomial, d, control = fine))
+general("logistic, formula without an intercept", glm(y ~ k + s + a:s - 1, binomial, d, control = fine))
+general("logistic, effects of sites", glm(y ~ a + b + c + site, binomial, d, control = fine))
+fit <- glm(y ~ a * k + site, binomial, d, control = fine)
+general("logistic, formula and effects of sites", fit)
+order <- c(1, 2, 3, 4, 7, 8, 5, 6) # fedplt has sites last
+swap <- found[["logistic, formula and effects of sites"]]
+for (name in c("names", "coefficient", "std_error", "p", "low", "high", "ratio")) swap[[name]] <- swap[[name]][order]
+found[["logistic, formula and effects of sites"]] <- swap
 general("logistic, another reference", glm(y ~ a + relevel(factor(k), "z") + s, binomial, d, control = fine))
 found[["logistic, another reference"]]$names <- c("(Intercept)", "a", "kx", "ky", "sm")
 general("logistic, collinear column", glm(y ~ a + b + c + d, binomial, cbind(d, d = d$a + d$b),
@@ -99,6 +113,7 @@ d <- read("counts")
 general("Poisson", glm(y ~ a + b, poisson, d, control = fine))
 general("Poisson, weighted", glm(y ~ a + b, poisson, d, weights = w, control = fine))
 general("Poisson, offset", glm(y ~ a + b + offset(o), poisson, d, control = fine), glm(y ~ 1 + offset(o), poisson, d, control = fine))
+general("Poisson, formula", glm(y ~ a * b + I(b^2), poisson, d, control = fine))
 fit <- glm(y ~ a + b, poisson, d, control = fine)
 sandwich("Poisson, robust", fit, model.matrix(fit) * (d$y - fitted(fit)))
 d <- read("steep")
@@ -135,6 +150,7 @@ keep_wald("multinomial", rep(c("a", "b", "(Intercept)"), 2), as.numeric(m %*% co
 d <- read("times")
 for (ties in c("breslow", "efron")) {
     cox(paste("Cox,", ties), coxph(Surv(time, event) ~ a + b, d, ties = ties, control = finest))
+    cox(paste("Cox, formula, strata,", ties), coxph(Surv(time, event) ~ a + poly(b, 2) + a:b + strata(site), d, ties = ties, control = finest))
     cox(paste("Cox, strata,", ties), coxph(Surv(time, event) ~ a + b + strata(site), d, ties = ties, control = finest))
     cox(paste("Cox, weighted,", ties), coxph(Surv(time, event) ~ a + b, d, weights = w, ties = ties, robust = FALSE,
                                              control = finest))

@@ -80,6 +80,8 @@ def level(names):
                                      else int(len(names) * source.random())]
 
 
+SITES = level(["s0", "s1", "s2"])
+
 DATA = {
     "numbers": columns_of(
         1, 40, a=normal, b=normal, c=lambda row, s: round(100 + 15 * normal(row, s), 3),
@@ -107,6 +109,10 @@ DATA = {
         m=lambda row, s: round(2 * normal(row, s), 1), z=lambda row, s: chance(row["m"], s),
         n=lambda row, s: poisson(math.exp(row["m"] / 3), s)),
 }
+for name in "numbers", "classes":  # drawn afterwards, so that the other columns stay what they were
+    source = random.Random(name)
+    for number, row in enumerate(DATA[name]):
+        row["site"] = SITES({"number": number}, source)
 for place, row in enumerate(DATA["steep"]):  # a predictor far above 1 + log of the largest count
     if place % 10 == 9:
         row["a"], row["y"] = 12.0, poisson(2, random.Random(place))
@@ -121,7 +127,8 @@ WALD_FIT = ["log_likelihood", "aic", "bic", "rows", "chi_squared", "chi_p"]
 
 class Case:
     def __init__(self, data, columns, loss, lines, fit, robust=False, weight=None, rows=None, ratio=None,
-                 intercept=True, more=None, ties=None, reference=None):
+                 intercept=True, more=None, ties=None, reference=None, formula=None, sites=False):
+        self.formula, self.sites = formula, sites
         self.data, self.columns, self.loss, self.lines, self.fit = data, columns, loss, lines, fit
         self.robust, self.weight, self.rows, self.ratio = robust, weight, rows, ratio
         self.intercept, self.more, self.ties, self.reference = intercept, more, ties, reference
@@ -153,15 +160,19 @@ class Case:
         schema = self.schema(folder)
         words = ["train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--quiet", "--loss", self.loss,
                  "--eps", "0.05", "--rounds", "2", "--weights", "rows", *schema]
-        if not schema:
+        if self.formula:
+            words += ["--formula", self.formula, "--standardise", "yes" if self.intercept else "no"]
+        elif not schema:
             words += ["--label", self.columns[-1], "--standardise", "yes" if self.intercept else "no"]
             words += ["--categories", "auto"] if {"k", "s"} & set(self.columns) else []
         if self.weight and not schema:
             words += ["--row-weight", self.weight]
-        if self.loss != "cox":
+        if self.loss != "cox" and not self.formula:
             words += ["--intercept", "yes" if self.intercept else "no"]
         if self.ties:
             words += ["--ties", self.ties]
+        if self.sites:
+            words += ["--site-effects", "fixed"]
         if self.loss in ("least-squares", "poisson") and not schema:
             words += ["--task", "regression"]
         run(folder, *words)
@@ -215,9 +226,9 @@ def counts(columns, robust=False, data="counts", **more):
                 ratio=None if robust else "rate_ratio", **more)
 
 
-def survival(columns, ties, robust=False):
+def survival(columns, ties, robust=False, **more):
     return Case("times", columns + ["time", "event"], "cox", WALD, [] if robust else WALD_FIT + ["events"], robust,
-                ratio="hazard_ratio", ties=ties)
+                ratio="hazard_ratio", ties=ties, **more)
 
 
 CASES = {
@@ -239,6 +250,16 @@ CASES = {
     "logistic, another reference": logistic(["a", "k", "s"], reference="k=z"),
     "logistic, collinear column": logistic(["a", "b", "c", "d"], more=lambda row: {"d": row["a"] + row["b"]}),
     "logistic, robust": logistic(["a", "b", "c"], robust=True),
+    "logistic, formula": logistic(["a", "b", "c", "k", "w"], formula="y ~ a * k + poly(c, 2) + C(w)"),
+    "logistic, formula without main effects": logistic(["a", "k", "s"], formula="y ~ a:k + k:s"),
+    "logistic, formula without an intercept": logistic(["a", "k", "s"], formula="y ~ k + s + a:s - 1", intercept=False),
+    "least squares, formula of powers": least_squares(["a", "b", "c"], formula="y ~ (a + b + c)^3 - a:b:c + I(a^3) + log(c)"),
+    "least squares, formula with a dot": least_squares(["a", "b", "k"], formula="y ~ . + poly(a, 3, raw = TRUE):b"),
+    "least squares, polynomial of degree 5": least_squares(["c"], formula="y ~ poly(c, 5)"),
+    "Poisson, formula": counts(["a", "b"], formula="y ~ a * b + I(b^2)"),
+    "logistic, effects of sites": logistic(["site", "a", "b", "c"], sites=True),
+    "logistic, formula and effects of sites": logistic(["site", "a", "k"], formula="y ~ a * k", sites=True),
+    "least squares, effects of sites": least_squares(["site", "a", "b"], sites=True),
     "Poisson": counts(["a", "b"]),
     "Poisson, weighted": counts(["a", "b", "w"], weight="w"),
     "Poisson, offset": counts(["a", "b", "o"]),
@@ -252,6 +273,7 @@ CASES = {
 }
 for ties in "breslow", "efron":
     CASES[f"Cox, {ties}"] = survival(["a", "b"], ties)
+    CASES[f"Cox, formula, strata, {ties}"] = survival(["site", "a", "b"], ties, formula="~ a + poly(b, 2) + a:b", intercept=False)
     CASES[f"Cox, strata, {ties}"] = survival(["site", "a", "b"], ties)
     CASES[f"Cox, weighted, {ties}"] = survival(["a", "b", "w"], ties)
     CASES[f"Cox, robust, {ties}"] = survival(["a", "b"], ties, robust=True)
@@ -293,7 +315,13 @@ def spelled(name):
     """A coefficient as fedplt names it: R joins a category and its level."""
     if name == "(Intercept)":
         return "(intercept)"
-    return f"{name[0]}={name[1:]}" if name[0] in "ks" and len(name) > 1 else name
+    if name.startswith("site"):
+        return name.replace("site", "site=")
+    if ":" in name:
+        return ":".join(map(spelled, name.split(":")))
+    if name.startswith("factor("):
+        return name[len("factor("):].replace(")", "=")
+    return f"{name[0]}={name[1:]}" if name[0] in "ks" and len(name) > 1 and "(" not in name else name
 
 
 def compare(name, theirs):

@@ -4,9 +4,11 @@ wrongs(document) lists what does not follow from the document's own inputs; an e
 the claim holds. It knows the mathematics and not the program: sums are added up term by term, the
 conversion searches the order on a line.
 """
+import hashlib
 import json
 import math
 import pathlib
+import struct
 
 SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "schema/privacy.schema.json").read_text())
 SECURE = SCHEMA["properties"]["noise"]["enum"][0]
@@ -131,11 +133,20 @@ def conversion(rate, delta):
     return max(0.0, epsilon(high)), high
 
 
+def sum_step(document, steps, agent):
+    """[Theorem S] one step, hidden by the noise of all honest agents; adding the records moves it by q^2 2^-53."""
+    m, records = document["mechanism"], document["agents"][agent]["records"]
+    gap = m["sensitivity"] * weights(document)[agent] / records * (1 + records ** 2 / 2 ** 53)
+    return steps.step(gap, agent) / math.sqrt(m["honest"])
+
+
 def loss_of(document, steps, agent, rounds):
     """mu of one agent when so many rounds are charged, and the theorem it comes from."""
     m, agents = document["mechanism"], document["agents"]
     gap = m["sensitivity"] * weights(document)[agent] / agents[agent]["records"]
     messages = steps.step(gap, agent) * math.sqrt(steps.kappa() * rounds)
+    if document["threat"]["name"] == "secagg-sum":
+        return sum_step(document, steps, agent) * math.sqrt(rounds), "S"
     if document["threat"]["name"] == "final-x" and m["theorem_f_applies"]:
         final = steps.final(gap, rounds)
         if final < messages:
@@ -150,6 +161,12 @@ def weakest(document, losses):
             for share, agent in zip(weights(document), document["agents"])]
     return max((i for i, mu in enumerate(losses) if mu >= most * (1 - 1e-12)),
                key=gaps.__getitem__)
+
+
+def weakest_tau(document):
+    steps, rounds = Steps(document), document["mechanism"]["rounds"]
+    losses = [loss_of(document, steps, i, rounds)[0] for i in range(len(document["agents"]))]
+    return document["agents"][weakest(document, losses)]["tau"]
 
 
 def check_inputs(document, say):
@@ -174,7 +191,10 @@ def check_inputs(document, say):
     name, power = PULLS.get(m["algorithm"], (None, 0))
     if not near(m["inverse_rho"], m["parameters"][name] ** power if name else 0):
         say("the pull does not follow from the parameters")
-    if m["contraction"] != (bends_not and m["solver"] == "noisy" and low + m["inverse_rho"] > 0):
+    contracts = bends_not and m["solver"] == "noisy" and low + m["inverse_rho"] > 0
+    if m["algorithm"] in ("fedavg", "fedprox") and m["epochs"] == 1:
+        contracts = contracts and Steps(document).c < 1  # gradient descent: one step costs the same either way
+    if m["contraction"] != contracts:
         say("whether rounds contract does not follow")
     if m["contraction"] and Steps(document).c >= 1:
         say("the step is too long to contract")
@@ -196,6 +216,42 @@ def check_inputs(document, say):
         say("everybody took part in every round, but not every round is charged")
 
 
+DIVIDED = {"honest", "colluders", "threshold", "most", "unit"}
+
+
+def check_sums(document, say):
+    """Divided noise: who is in every sum for certain. Elsewhere its fields are absent."""
+    m, promise, agents = document["mechanism"], document["promise"], document["agents"]
+    part, alone = document["participation"], {"alone_mu", "alone_epsilon"}
+    if document["threat"]["name"] != "secagg-sum":
+        if DIVIDED & set(m) or alone & set(promise) or document["version"] == 4:
+            say("fields of divided noise")
+        return
+    if not DIVIDED <= set(m) or not alone <= set(promise) or document["version"] != 4:
+        return say("fields of divided noise are missing")
+    if m["algorithm"] not in ("fedavg", "fedprox") or m["solver"] != "noisy" or m["epochs"] != 1:
+        say("the noise of this training may not be divided")
+    t, c, count = m["threshold"], m["colluders"], len(agents)
+    if m["honest"] != (t or count) - c or m["honest"] < 2 or count > 1000:
+        say("the honest agents are others")
+    if m["most"] != count and (part["full"] or m["most"] != part["least"]):
+        say("the largest cohort is another")
+    if t and (2 * t <= m["most"] + c or t >= count or t > part["least"]) or not t and not part["full"]:
+        say("the quorum is too small, or none can be met")
+    if len({agent["tau"] for agent in agents}) > 1 or not near(m["unit"], m["lattice"]["spacing"]):
+        say("the lattices differ")
+    steps = Steps(document)
+    losses = [loss_of(document, steps, i, m["rounds"])[0] for i in range(count)]
+    worst = weakest(document, losses)
+    gap = m["sensitivity"] * weights(document)[worst] / agents[worst]["records"]
+    mu = steps.step(gap, worst) * math.sqrt(m["rounds"])
+    if not near(promise["alone_mu"], mu) or \
+            not near(promise["alone_epsilon"], conversion(mu ** 2 / 2, promise["delta"])[0]):
+        say("what is left without the others is another")
+    if sum("colluders" in text or "identity keys" in text for text in document["assumptions"]) != 2:
+        say("the assumptions about colluders and keys are missing")
+
+
 def check_unit(document, say):
     """Whose records are meant: some, or those of one person."""
     group = document["promise"]["group"]
@@ -215,10 +271,11 @@ def check_promise(document, say):
     worst = weakest(document, [mu for mu, _ in losses])
     mu, theorem = losses[worst]
     gap = m["sensitivity"] * weights(document)[worst] / agents[worst]["records"]
+    step = sum_step(document, steps, worst) if theorem == "S" else steps.step(gap, worst)
     epsilon, order = conversion(mu ** 2 / 2, promise["delta"])
     for name, found in [("gdp_mu", mu), ("renyi_rate", mu ** 2 / 2), ("epsilon", epsilon),
-                        ("kappa", steps.kappa()), ("mu_step", steps.step(gap, worst)),
-                        ("mu_round", steps.step(gap, worst) * math.sqrt(steps.kappa())),
+                        ("kappa", steps.kappa()), ("mu_step", step),
+                        ("mu_round", step * math.sqrt(steps.kappa())),
                         ("order", order), ("rounds", m["rounds"])]:
         if not near(promise[name], found):
             say(f"promise.{name} is {promise[name]}, not {found}")
@@ -235,6 +292,108 @@ def check_promise(document, say):
             say(f"agent {i} is charged more rounds than promised")
 
 
+def check_run(document, say):
+    """Whose ledgers there are, and whether the schema is a draft."""
+    run, agents = document["run"], document["agents"]
+    known = sum(agent["ledger"] is not None for agent in agents)
+    if document["version"] < 3:
+        if {"drafted", "ledgers"} & set(run):
+            say("fields of a later version")
+        if known > 1 and known < len(agents):
+            say("some ledgers are missing")
+        return
+    if run.get("ledgers") != {len(agents): "all", 0: "none"}.get(known, "own" if known == 1 else "?"):
+        say("the ledgers are not those that run.ledgers names")
+    drafts = [text for text in document["assumptions"] if "drafted from the records" in text]
+    if run.get("drafted") not in (True, False) or len(drafts) != run["drafted"] or \
+            run["drafted"] and run["schema"] is None:
+        say("whether the schema is a draft is not said, or twice in different ways")
+
+
+def check_ledgers(document, say):
+    """The sums of what was charged, and that an account has one history without this run."""
+    promise, histories = document["promise"], {}
+    group = promise["group"] ** 2
+    for agent in document["agents"]:
+        ledger = agent["ledger"]
+        if ledger is None:
+            continue
+        earlier = ledger["earlier"]
+        runs = [charge["run"] for charge in earlier]
+        if not ledger["account"] or document["run"]["id"] in runs or len(set(runs)) < len(runs):
+            say("a run is listed twice, or an account has no name")
+        if any(not charge["rounds"] and charge["run"].strip("0") for charge in earlier):
+            say("a run of no round was charged")
+        if histories.setdefault(ledger["account"], earlier) != earlier:
+            say("one account has two histories")
+        rate = agent["gdp_mu"] ** 2 / 2 / group + math.fsum(charge["renyi_rate"] for charge in earlier)
+        if not near(ledger["renyi_rate"], rate) or \
+                not near(ledger["epsilon"], conversion(group * rate, promise["delta"])[0]):
+            say("a ledger's sum is another")
+
+
+def canonical(value):
+    """docs/privacy.md: one sequence of bytes for each JSON value."""
+    if value is None:
+        return b"n"
+    if isinstance(value, bool):
+        return b"t" if value else b"f"
+    if isinstance(value, (int, float)):
+        return b"d" + struct.pack("<d", value + 0.0)
+    if isinstance(value, str):
+        return b"s" + struct.pack("<Q", len(value.encode())) + value.encode()
+    if isinstance(value, list):
+        return b"a" + struct.pack("<Q", len(value)) + b"".join(map(canonical, value))
+    names = sorted(value, key=str.encode)
+    return b"o" + struct.pack("<Q", len(names)) + b"".join(
+        canonical(name) + canonical(value[name]) for name in names)
+
+
+def digest(purpose, value, *without):
+    bare = {name: inner for name, inner in value.items() if name not in without}
+    return hashlib.blake2b(purpose.encode() + b"\n" + canonical(bare), digest_size=32).hexdigest()
+
+
+def model_digest(model, version=3):
+    if version < 3:
+        return digest("fedplt-model-1", model, "program", "training")
+    record = {name: value for name, value in (model.get("training") or {}).items() if name != "privacy"}
+    return digest("fedplt-model-2", {**model, "training": record}, "program")
+
+
+def commitment(document):
+    """What the model of a certificate names it by."""
+    return digest("fedplt-certificate-3", document, "model", "signature")
+
+
+def model_wrongs(document, model):
+    """What contradicts that the certificate was made for the model; no schema is read here."""
+    found, training = [], model.get("training") or {}
+    if model_digest(model, document["version"]) != document["model"]["blake2b"]:
+        found.append("the model is another one")
+    if document["version"] >= 3 and training.get("certificate") != commitment(document):
+        found.append("the model names another certificate")
+    if (model["schema"] is None) != (document["run"]["schema"] is None):
+        found.append("one of the two has a schema")
+    m, problem, local = document["mechanism"], document["problem"], training.get("local", {})
+    said = {name: training.get("problem", {}).get(name) for name in
+            ("loss", "regulariser", "eps", "weights", "clip", "rows", "agents")}
+    pairs = [(training.get("algorithm"), m["algorithm"]), (said["loss"], problem["loss"]),
+             (model["loss"], problem["loss"]), (model["intercept"], problem["intercept"]),
+             (said["regulariser"], problem["regulariser"]), (said["weights"], problem["weights"]),
+             (said["eps"], problem["regulariser_weight"]), (said["clip"], problem["clip"]),
+             (said["rows"], sum(agent["records"] for agent in document["agents"])),
+             (said["agents"], len(document["agents"])), (local.get("tau"), weakest_tau(document)),
+             (local.get("epochs"), m["epochs"]), (local.get("solver"), m["solver"]),
+             (local.get("gamma", {}).get("least"), m["step"]), (local.get("gamma", {}).get("most"), m["step"])]
+    for one, other in pairs:
+        if one is not None and not (one == other if isinstance(one, (str, bool)) else near(one, other)):
+            found.append(f"the record says {one}, the certificate {other}")
+    if document["private"] and {"start", "end", "model", "held_out", "criterion", "accuracy"} & set(training):
+        found.append("something was measured without noise")
+    return found
+
+
 def wrongs(document, validate):
     """`validate` raises where a document has not the form of the schema."""
     found = []
@@ -247,7 +406,11 @@ def wrongs(document, validate):
     try:
         check_inputs(document, found.append)
         if not found:
+            check_sums(document, found.append)
+        if not found:
             check_unit(document, found.append)
+            check_run(document, found.append)
+            check_ledgers(document, found.append)
             check_promise(document, found.append)
     except (ArithmeticError, ValueError, KeyError) as problem:
         found.append(f"cannot be computed: {problem!r}")

@@ -32,6 +32,8 @@ int lead_disk_write(lead_disk *d, const fplt__leader_record *r)
     }
     if (r->hub && r->hub_changed)
         blob_set(&d->hub, r->hub, r->hub_size);
+    if (r->keys_changed)
+        blob_set(&d->keys, r->keys, r->keys_size);
     own->state = r->state;
     own->incarnation = r->incarnation;
     own->round = r->round;
@@ -64,6 +66,8 @@ fplt__leader_record lead_disk_read(lead_disk *d)
     record.document_size = d->document.size;
     record.hub = d->hub.at;
     record.hub_size = d->hub.size;
+    record.keys = d->keys.at;
+    record.keys_size = d->keys.size;
     record.member = d->row;
     record.cohort = d->cohort;
     for (size_t k = 0; k < d->closings; k++)
@@ -79,23 +83,36 @@ void lead_disk_copy(lead_disk *to, const lead_disk *from)
     *to = *from;
     to->document = blob_copy(from->document.at, from->document.size);
     to->hub = from->hub.at ? blob_copy(from->hub.at, from->hub.size) : (blob){NULL, 0};
+    to->keys = from->keys.at ? blob_copy(from->keys.at, from->keys.size) : (blob){NULL, 0};
 }
 
 void lead_disk_clear(lead_disk *d)
 {
     free(d->document.at);
     free(d->hub.at);
+    free(d->keys.at);
     memset(d, 0, sizeof *d);
 }
 
 /* --- an agent's --- */
 
-/* A document that is not the stored one begins a new run: nothing of the last one is left. */
+static void write_sent(fplt__site_record *own, const fplt__site_record *r)
+{
+    own->sent_run = r->sent_run;
+    own->sent_members = r->sent_members;
+    own->sent_authority = r->sent_authority;
+    own->sent_plan = r->sent_plan;
+}
+
+/* A document that is not the stored one begins a new run: of the last one only the plan under which updates were sent
+ * is left. */
 static void begin_run(site_disk *d, const fplt__site_record *r)
 {
     if (d->there && fplt__same(&d->record.hash, &r->hash))
         return;
+    fplt__site_record before = d->record;
     site_disk_clear(d);
+    write_sent(&d->record, &before);
     d->there = 1;
     d->record.hash = r->hash;
     blob_set(&d->document, r->document, r->document_size);
@@ -114,6 +131,7 @@ static void write_run(fplt__site_record *own, const fplt__site_record *r)
     if (r->has_proof)
         own->proof = r->proof;
     own->charges = r->charges;
+    own->over = r->over;
 }
 
 static void write_messages(site_disk *d, const fplt__site_record *r)
@@ -162,6 +180,8 @@ void site_disk_write(site_disk *d, const fplt__site_record *r)
         write_messages(d, r);
     if (changed & FPLT__SITE_ENROLLED)
         write_enrolled(d, r);
+    if (changed & FPLT__SITE_SENT)
+        write_sent(&d->record, r);
 }
 
 fplt__site_record site_disk_read(const site_disk *d)
@@ -211,12 +231,14 @@ void site_disk_clear(site_disk *d)
 
 static void put(blob *to, const void *at, size_t size)
 {
-    uint8_t *grown = realloc(to->at, to->size + size + 1);
-    if (!grown)
+    enum { STEP = 4096 };
+    if (!to->at || to->size / STEP != (to->size + size) / STEP)
+        to->at = realloc(to->at, ((to->size + size) / STEP + 1) * STEP);
+    if (!to->at)
         exit(2);
     if (size)
-        memcpy(grown + to->size, at, size);
-    *to = (blob){grown, to->size + size};
+        memcpy((uint8_t *)to->at + to->size, at, size);
+    to->size += size;
 }
 
 static void put_number(blob *to, uint64_t number)
@@ -252,6 +274,7 @@ blob lead_record_bytes(const fplt__leader_record *r, size_t closing_numbers)
     put_number(&made, r->incarnation);
     put_number(&made, r->round);
     put_number(&made, r->cohort ? r->cohort[0] : 0);
+    put_blob(&made, r->keys, r->keys_size);
     put_number(&made, r->has_start != 0);
     if (r->has_start) {
         put(&made, &r->start.criterion, sizeof r->start.criterion);
@@ -290,7 +313,7 @@ blob site_record_bytes(const fplt__site_record *r)
 {
     blob made = {NULL, 0};
     const uint64_t numbers[] = {r->planned != 0, r->consented != 0, r->records, r->member_index,
-                                r->incarnation,  r->version,        r->charges};
+                                r->incarnation,  r->version,        r->charges, r->over};
     put(&made, &r->hash, sizeof r->hash);
     put_blob(&made, r->document, r->document_size);
     put(&made, numbers, sizeof numbers);
@@ -317,5 +340,9 @@ blob site_record_bytes(const fplt__site_record *r)
         put_message(&made, &r->enrolment);
         put_blob(&made, r->begin, 8 * r->begin_count);
     }
+    put_number(&made, r->sent_run);
+    put_number(&made, r->sent_members);
+    put(&made, &r->sent_authority, sizeof r->sent_authority);
+    put(&made, &r->sent_plan, sizeof r->sent_plan);
     return made;
 }

@@ -1,6 +1,5 @@
-/* What the simulated processes have stored. A write changes what its record says has changed and nothing else, as
- * the tables of src/store do: a field that the machine never flags, or that has no column there, is not read
- * back. sql.h has the real store; where a schedule uses both they are compared. */
+/* What the simulated processes have written, for comparison with what src/store (sql.h) gives back. A write changes what
+ * its record says has changed and nothing else: a field that the machine never flags is not read back. */
 #ifndef FPLT_TESTS_DISK_H
 #define FPLT_TESTS_DISK_H
 
@@ -10,7 +9,16 @@
 #include "protocol/leader.h"
 #include "protocol/site.h"
 
-enum { DISK_MEMBERS = 3, DISK_DIMENSION = 2, DISK_CLOSINGS = 2 * DISK_MEMBERS, DISK_TRACES = 400 };
+#ifndef TINY_MEMBERS
+#define TINY_MEMBERS 3 /* as in tiny.h */
+#endif
+
+enum {
+    DISK_MEMBERS = TINY_MEMBERS,
+    DISK_DIMENSION = 2,
+    DISK_CLOSINGS = 2 * DISK_MEMBERS,
+    DISK_TRACES = 400
+};
 
 typedef struct blob {
     void *at; /* owned */
@@ -24,7 +32,7 @@ void blob_set(blob *to, const void *at, size_t size);
 typedef struct lead_disk {
     int there;
     fplt__leader_record record; /* without what it points to */
-    blob document, hub;
+    blob document, hub, keys;
     fplt__member_row row[DISK_MEMBERS];
     uint8_t cohort[1];
     size_t closings;

@@ -15,7 +15,13 @@ enum { RUN = 1, MAX_OPERATIONS = 24 }; /* of a save: a crash may come among so m
 static struct {
     char folder[64];
     char path[SQL_DISKS][96];
-    vfs_copy *fresh[2], *kept[SQL_DISKS]; /* fresh: of a coordinator, of an agent */
+    const sql_medium *medium;
+    struct {
+        const sql_medium *medium;
+        void *file[2]; /* of a coordinator, of an agent */
+    } fresh[2];
+    unsigned used; /* of `fresh` */
+    void *kept[SQL_DISKS];
     fplt__leader_store *leader;
     fplt__site_store *site[SQL_DISKS];
     fplt__leader_loaded lead_loaded;
@@ -23,6 +29,24 @@ static struct {
     size_t closing;
     uint64_t random;
 } s;
+
+static void *take_file(const char *path)
+{
+    return vfs_copy_take(path);
+}
+
+static void put_file(const char *path, const void *copy)
+{
+    vfs_copy_put(path, copy);
+}
+
+static void free_file(void *copy)
+{
+    if (copy)
+        vfs_copy_free(copy);
+}
+
+static const sql_medium vfs_medium = {take_file, put_file, free_file, 0};
 
 static void fail(const char *what, const fplt_error *error)
 {
@@ -75,32 +99,48 @@ static void close_store(unsigned disk)
     }
 }
 
+static void free_fresh(void)
+{
+    for (unsigned m = 0; m < 2; m++)
+        for (unsigned d = 0; s.fresh[m].medium && d <= SQL_SITE; d++)
+            s.fresh[m].medium->free(s.fresh[m].file[d]);
+}
+
 static void remove_folder(void)
 {
     for (unsigned d = 0; d < SQL_DISKS; d++)
         unlink(s.path[d]);
     rmdir(s.folder);
-    vfs_copy_free(s.fresh[0]);
-    vfs_copy_free(s.fresh[1]);
+    free_fresh();
 }
 
 /* Paths must be there for base/database.c to see; what is in the files is the VFS's. */
 void sql_prepare(void)
 {
-    fplt_error error;
     strcpy(s.folder, "/tmp/fedplt-simulator-XXXXXX");
     if (!mkdtemp(s.folder))
         exit(2);
     vfs_install();
     for (unsigned d = 0; d < SQL_DISKS; d++)
         snprintf(s.path[d], sizeof s.path[d], "%s/%u.db", s.folder, d);
+    atexit(remove_folder);
+    sql_use(NULL);
+}
+
+void sql_use(const sql_medium *medium)
+{
+    fplt_error error;
+    s.medium = medium ? medium : &vfs_medium;
+    s.used = s.fresh[0].medium && s.fresh[0].medium != s.medium;
+    if (s.fresh[s.used].medium)
+        return;
+    s.fresh[s.used].medium = s.medium;
     for (unsigned d = 0; d <= SQL_SITE; d++) {
         if (open_store(d, &error))
             fail("a new store", &error);
         close_store(d);
-        s.fresh[d] = vfs_copy_take(s.path[d]);
+        s.fresh[s.used].file[d] = s.medium->take(s.path[d]);
     }
-    atexit(remove_folder);
 }
 
 void sql_begin(uint64_t seed, size_t closing)
@@ -117,7 +157,7 @@ void sql_end(void)
     clear_loaded();
     for (unsigned d = 0; d < SQL_DISKS; d++) {
         close_store(d);
-        vfs_copy_free(s.kept[d]);
+        s.medium->free(s.kept[d]);
         s.kept[d] = NULL;
     }
 }
@@ -133,6 +173,8 @@ int sql_save(unsigned disk, const void *record, double charged, enum sql_fault f
 {
     fplt_error error = {FPLT_OK, ""};
     need_store(disk);
+    if (s.medium->is_whole && fault != SQL_WHOLE)
+        return 0;
     if (fault == SQL_DIES)
         vfs_kill(draw(MAX_OPERATIONS));
     else if (fault == SQL_FULL)
@@ -152,7 +194,8 @@ int sql_save(unsigned disk, const void *record, double charged, enum sql_fault f
 
 void sql_crash(unsigned disk)
 {
-    vfs_crash(s.path[disk]);
+    if (!s.medium->is_whole)
+        vfs_crash(s.path[disk]);
     close_store(disk);
     vfs_heal();
 }
@@ -196,18 +239,18 @@ int sql_is(unsigned disk, const void *record)
 
 void sql_keep(unsigned disk)
 {
-    vfs_copy_free(s.kept[disk]);
-    s.kept[disk] = vfs_copy_take(s.path[disk]);
+    s.medium->free(s.kept[disk]);
+    s.kept[disk] = s.medium->take(s.path[disk]);
 }
 
 void sql_put_back(unsigned disk)
 {
     close_store(disk);
-    vfs_copy_put(s.path[disk], s.kept[disk]);
+    s.medium->put(s.path[disk], s.kept[disk]);
 }
 
 void sql_renew(unsigned disk)
 {
     close_store(disk);
-    vfs_copy_put(s.path[disk], s.fresh[disk > SQL_LEAD]);
+    s.medium->put(s.path[disk], s.fresh[s.used].file[disk > SQL_LEAD]);
 }

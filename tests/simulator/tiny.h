@@ -5,10 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "algorithm/local_step.h"
 #include "base/memory.h"
+#include "engine/hub_node.h"
 #include "protocol/leader.h"
 
-enum { TINY_AGENTS = 3, TINY_DIMENSION = 2, TINY_ROUNDS = 6, TINY_CAP = 1000 };
+#ifndef TINY_MEMBERS
+#define TINY_MEMBERS 3 /* of the simulator of quorums more */
+#endif
+
+enum { TINY_AGENTS = TINY_MEMBERS, TINY_DIMENSION = 2, TINY_ROUNDS = 6, TINY_CAP = 1000 };
 
 static const char tiny_proposal[] = "proposal", tiny_document[] = "plan";
 
@@ -34,7 +40,7 @@ static inline fplt_plan tiny_plan(const char *algorithm)
                         .epochs = 2,
                         .dimension = TINY_DIMENSION};
     fplt_algorithm_defaults(plan.algorithm, plan.parameter);
-    if (fplt_algorithm_resolve(plan.algorithm, &facts, plan.parameter, &error)) {
+    if (fplt__algorithm_resolve(plan.algorithm, &facts, plan.parameter, &error)) {
         fprintf(stderr, "a plan: %s\n", error.text);
         exit(2);
     }
@@ -73,7 +79,7 @@ static inline fplt__leader_plan tiny_lead_plan(const fplt_plan *plan, const char
     fplt_participation_settings some = {.rule = rule, .probability = 0.6};
     made.agreement->relative = start != NULL;
     if (fplt_hub_create(plan, NULL, start, &made.hub, &error) ||
-        fplt_hub_enrol_all(made.hub, start, &error) ||
+        fplt__hub_enrol_all(made.hub, start, &error) ||
         fplt_participation_create(&some, TINY_AGENTS, &made.participation, &error)) {
         fprintf(stderr, "a plan: %s\n", error.text);
         exit(2);

@@ -1,12 +1,18 @@
 /* Problems that several tests use. */
 #include "problems.h"
+#include "base/settings.h"
+#include "fedplt/generate.h"
+#include "fedplt/log.h"
+#include "fedplt/memory.h"
+#include "fedplt/objective_callbacks.h"
+#include "fedplt/participation.h"
 
 unsigned long misreads_meant;
 
 /* After the last case: its plan would otherwise be over before anybody looks. */
 __attribute__((destructor)) static void no_setting_was_misread(void)
 {
-    unsigned long misread = fplt_settings_misread();
+    unsigned long misread = fplt__settings_misread();
     if (misread == misreads_meant)
         return;
     printf("not ok - %lu settings were read by a name that no table has, %lu on purpose\n", misread,

@@ -2,7 +2,9 @@
  * data, and never noticeably more rounds than plain with the same parameters. */
 #include "real.h"
 
+#include "fedplt/generate.h"
 #include "fedplt/tune.h"
+#include "job/auto.h"
 
 static fplt_run_settings settings_for(const char *algorithm, const fplt_auto *choice,
                                       double *parameter, double rho)
@@ -37,7 +39,7 @@ static void twice_fewer(const struct source *source)
     double parameter[FPLT_MAX_PARAMETERS];
     fplt_objective *objective = real_objective(source, 0.01);
     fplt_run_settings asked = fplt_run_defaults();
-    assert_ok(fplt_auto_resolve(objective, &asked, &choice, &error), error);
+    assert_ok(fplt__auto_resolve(objective, &asked, &choice, &error), error);
     double rho = choice.parameter[0], high = choice.bend.everywhere.highest;
     fplt_run_settings run = settings_for("fed-plt-anderson", &choice, parameter, rho);
     run.tolerance = tolerance;
@@ -59,7 +61,7 @@ static void twice_fewer(const struct source *source)
                          source->name, factors[f], (unsigned long long)run.rounds,
                          (unsigned long long)fast.counters.rounds);
         }
-    fplt_auto_clear(&choice);
+    fplt__auto_clear(&choice);
     fplt_objective_destroy(objective);
 }
 
@@ -136,7 +138,7 @@ static double never_slower(uint64_t number)
     uint64_t rounds[2];
     fplt_run_settings asked = fplt_run_defaults();
     asked.threads = 1;
-    assert_ok(fplt_auto_resolve(trial.objective, &asked, &choice, &error), error);
+    assert_ok(fplt__auto_resolve(trial.objective, &asked, &choice, &error), error);
     for (int fast = 0; fast < 2; fast++) {
         fplt_run_settings run = settings_for(fast ? "fed-plt-anderson" : "fed-plt", &choice,
                                              parameter, trial.factor * choice.parameter[0]);
@@ -156,7 +158,7 @@ static double never_slower(uint64_t number)
     if (getenv("VERBOSE"))
         fprintf(stderr, "%s: %llu, %llu\n", trial.text, (unsigned long long)rounds[0],
                 (unsigned long long)rounds[1]);
-    fplt_auto_clear(&choice);
+    fplt__auto_clear(&choice);
     fplt_prox_destroy(trial.prox);
     fplt_objective_destroy(trial.objective);
     fplt_dataset_destroy(trial.dataset);

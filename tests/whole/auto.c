@@ -2,7 +2,9 @@
  * touching a parameter. bench/tuning measures the first with finer grids. */
 #include "real.h"
 
+#include "fedplt/generate.h"
 #include "fedplt/tune.h"
+#include "job/auto.h"
 
 enum { ROUNDS = 5000 };
 
@@ -20,8 +22,8 @@ static fplt_result run_auto(const fplt_objective *objective, fplt_run_settings r
                             fplt_auto *choice)
 {
     fplt_error error;
-    assert_ok(fplt_auto_resolve(objective, &run, choice, &error), error);
-    fplt_auto_apply(choice, &run);
+    assert_ok(fplt__auto_resolve(objective, &run, choice, &error), error);
+    fplt__auto_apply(choice, &run);
     return run_to_the_end(objective, &run);
 }
 
@@ -52,7 +54,7 @@ static void measure(const fplt_objective *objective, double *automatic, double *
             if (result.outcome == FPLT_CONVERGED)
                 *best = fmin(*best, (double)result.counters.rounds);
         }
-    fplt_auto_clear(&choice);
+    fplt__auto_clear(&choice);
 }
 
 static void assert_near_best(const char *what, double automatic, double best)
@@ -226,12 +228,12 @@ static void converges(const struct kind *kind, const fplt_objective *objective, 
                   "epochs: %llu rounds\n",
                   kind->generator, kind->agents, kind->features, kind->rows, kind->eps,
                   kind->regulariser, kind->intercept ? " intercept" : "", kind->spread,
-                  choice.bend.everywhere.highest / fplt_curvature_bounds_lowest(&choice.bend),
+                  choice.bend.everywhere.highest / fplt__curvature_bounds_lowest(&choice.bend),
                   fast >= 0 ? "accelerated" : "plain", choice.epochs,
                   (unsigned long long)result.counters.rounds);
     if (result.outcome != FPLT_CONVERGED)
         fail_msg("%s; %s", result.sentence, choice.about_rho);
-    fplt_auto_clear(&choice);
+    fplt__auto_clear(&choice);
 }
 
 static void first_runs_converge(void **state)
@@ -273,7 +275,7 @@ static void slow_runs_are_announced(void **state)
         assert_true(result.end.criterion < 1e-2 * result.start.criterion);
         assert_contains(choice.advice, "standardise: yes");
         assert_contains(choice.advice, "fed-plt-anderson");
-        fplt_auto_clear(&choice);
+        fplt__auto_clear(&choice);
         fplt_objective_destroy(objective);
     }
 }

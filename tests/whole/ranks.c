@@ -9,6 +9,11 @@
 #include <string.h>
 
 #include "fedplt.h"
+#include "fedplt/generate.h"
+#include "fedplt/participation.h"
+#include "fedplt/ranks.h"
+#include "base/sum.h"
+#include "engine/engine_access.h"
 
 enum { AGENTS = 11, N = 6, ROUNDS = 10 };
 
@@ -40,7 +45,7 @@ static void lead(fplt_engine *engine)
 {
     double x[N];
     fplt_error error = {FPLT_OK, ""};
-    size_t kept = fplt_engine_shape(engine).kept * N;
+    size_t kept = fplt__engine_shape(engine).kept * N;
     for (int k = 0; k < ROUNDS; k++) {
         fplt_measure measure;
         must(fplt_engine_round(engine, &error), &error);
@@ -51,7 +56,7 @@ static void lead(fplt_engine *engine)
     }
     must(fplt_engine_model(engine, x), &error);
     add(x, sizeof x);
-    must(fplt_engine_visit(engine, visit, &kept, &error), &error);
+    must(fplt__engine_visit(engine, visit, &kept, &error), &error);
     add(&fplt_engine_counters(engine)->gradients, sizeof(double));
 }
 
@@ -78,10 +83,11 @@ static int adds_exactly(fplt_ranks *ranks)
     int carries = words[0] == -all && words[1] == all - 1;
     int signs = words[2] == -all && words[3] == UINT64_MAX;
     int leaves = words[4] == 0 && words[5] == (all > 1 ? UINT64_C(1) << 63 : UINT64_C(1) << 62);
-    fplt_sum *sum = NULL;
-    int refused = all == 1 || (fplt_sum_create_words(1, FPLT_SUM_EXPONENT, &sum, NULL) == FPLT_OK &&
-                               fplt_sum_add_words(sum, 0, words + 4, 1) == FPLT_DIVERGED);
-    fplt_sum_destroy(sum);
+    fplt__sum *sum = NULL;
+    int refused =
+        all == 1 || (fplt__sum_create_words(1, FPLT_SUM_EXPONENT, &sum, NULL) == FPLT_OK &&
+                     fplt__sum_add_words(sum, 0, words + 4, 1) == FPLT_DIVERGED);
+    fplt__sum_destroy(sum);
     return carries && signs && leaves && refused;
 }
 

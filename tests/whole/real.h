@@ -3,6 +3,8 @@
 #define FPLT_TESTS_REAL_H
 
 #include "problems.h"
+#include "fedplt/partition.h"
+#include "fedplt/read.h"
 
 struct source {
     const char *name, *path, *label, *labels;

@@ -4,6 +4,8 @@
  * agents' own. The same on two generated data sets. The coordinator's own methods, which need all agents
  * and no l1, to the same. */
 #include "real.h"
+#include "engine/engine_access.h"
+#include "fedplt/participation.h"
 
 enum { MAX_FEATURES = 200 };
 
@@ -70,7 +72,7 @@ static uint64_t go(const struct source *source, const fplt_objective *objective,
         fail_msg("%s eps %g l1 %d %s %s %s: model %g, mean %g away: %s", source->name, eps, l1,
                  settings.algorithm->name, settings.training.solver->name, how, reached.model,
                  reached.mean, result.sentence);
-    assert_true(fplt_engine_consistent(reached.engine));
+    assert_true(fplt__engine_consistent(reached.engine));
     if (getenv("VERBOSE"))
         fprintf(stderr, "%s eps %g l1 %d %s %s %s: %llu rounds\n", source->name, eps, l1,
                 settings.algorithm->name, settings.training.solver->name, how,

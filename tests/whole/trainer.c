@@ -1,6 +1,9 @@
 /* A trainer on data in memory gives the bits of the program on a file. */
 #include "../unit/trainer/training.h"
 
+#include "fedplt/job.h"
+#include "fedplt/read.h"
+
 static const char *program; /* the path of fedplt */
 
 /* Runs the program on the file and reads the model that it wrote. */

@@ -2,7 +2,6 @@
 #include "federation/agent/agent.h"
 
 #include <math.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,13 +10,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fedplt/file.h"
+#include "audit/audit.h"
+#include "base/file.h"
 #include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/noise.h"
+#include "base/settings.h"
 #include "base/status.h"
+#include "federation/agent/custom_cost.h"
+#include "federation/agent/peers.h"
 #include "federation/agent/policy.h"
+#include "federation/agent/rules.h"
+#include "federation/plan/control.h"
 #include "federation/plan/routes.h"
+#include "http/broken_pipe.h"
+#include "promise/ledger.h"
 
 enum { MAX_PEM = 1 << 20 };
 
@@ -34,6 +42,8 @@ static const fplt_setting site_table[] = {
      "by "
      "default the ledger knows the files",
      0, 0, .needs = "data"},
+    {"audit-days", FPLT_INTEGER, 0, "3650", FPLT__AUDIT_MIN_DAYS, 36500, NULL,
+     "days that entries of the audit log are kept", 0, 0},
     {"once", FPLT_SWITCH, 0, "no", 0, 0, NULL, "end with the run instead of waiting for the next",
      0, 0},
     {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
@@ -48,40 +58,38 @@ fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_error *er
         status = fplt_job_declare(settings, FPLT_JOB_READ, NULL, error);
     if (!status)
         status = fplt_settings_add(settings, "policy", fplt__policy_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "agent", fplt__peers_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "policy", fplt__peers_policy_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "policy", fplt__custom_cost_table, error);
     return status ? status : fplt_settings_add(settings, "policy", fplt__disclosure_table, error);
 }
 
-static uint64_t now_in_ms(void)
+/* The control socket */
+
+static char *obey(void *context, const char *line)
 {
-    return (uint64_t)(fplt__now() * 1000);
+    fplt__agent *agent = context;
+    static const char word[] = "backup ";
+    fplt_error error = {FPLT_OK, ""};
+    const char *path = line + sizeof word - 1;
+    if (strncmp(line, word, sizeof word - 1) != 0)
+        fplt_error_set(&error, FPLT_BAD_VALUE, "an agent knows the command `backup FILE` only");
+    else if (!fplt__site_store_backup(agent->store, path, &error)) {
+        fplt__agent_log(agent, "backup", "the state was copied to %s", path);
+        return fplt__control_done(path);
+    }
+    return fplt__control_error(&error);
 }
 
+/* Asked several times a second, also while a request waits for its answer; never within a commit. */
 static int stopped(void *context)
 {
-    const fplt__agent *agent = context;
+    fplt__agent *agent = context;
+    fplt__control_serve(agent->control, obey, agent);
     return agent->watch->stop && agent->watch->stop(agent->watch->context);
-}
-
-void fplt__agent_log(const fplt__agent *agent, const char *word, const char *format, ...)
-{
-    char sentence[1200];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    uint64_t round = agent->site ? fplt__site_get_view(agent->site).round : 0;
-    fplt_federation_event event = {word, sentence, agent->self.name, round, NAN};
-    if (agent->watch->tell)
-        agent->watch->tell(agent->watch->context, &event);
-}
-
-void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event)
-{
-    FPLT__ASSERT(agent->site);
-    event->now = now_in_ms();
-    fplt_status status = fplt__site_handle(agent->site, event, &agent->error);
-    if (status)
-        agent->failure = status;
 }
 
 /* Requests */
@@ -95,7 +103,7 @@ static uint64_t longest(const fplt__agent *agent, fplt__request_kind kind)
 
 static void send_request(fplt__agent *agent, const fplt__request *request)
 {
-    char session[FPLT__SESSION_TEXT];
+    char session[FPLT__SESSION_TEXT], header[FPLT__SESSION_TEXT + sizeof FPLT__SESSION_HEADER + 2];
     fplt__answered answered;
     const fplt__route *route = fplt__route_of(request->kind);
     FPLT__ASSERT(request->body || !request->size);
@@ -104,24 +112,32 @@ static void send_request(fplt__agent *agent, const fplt__request *request)
                request->kind == FPLT__JOIN;
     fplt__call call = {.method = route->method,
                        .path = route->path,
-                       .session = request->session ? session : NULL,
+                       .header = request->session ? header : NULL,
+                       .wanted = FPLT__PROOF_HEADER,
                        .type = json ? "application/json" : "application/octet-stream",
                        .body = request->body,
                        .size = request->size,
                        .limit = longest(agent, request->kind)};
     fplt__session_text(request->session, request->sequence, session);
+    snprintf(header, sizeof header, FPLT__SESSION_HEADER ": %s", session);
+    int consents =
+        request->kind == FPLT__CONSENT; /* the request is gone once its answer is handled */
+    fplt__agent_record_answer(agent, request);
     fplt_status status = fplt__client_call(agent->client, &call, &answered, &error);
     fplt__site_event event = {.kind = status ? FPLT__SITE_NETWORK : FPLT__SITE_REPLY,
                               .sentence = error.text};
     if (status && !stopped(agent))
         fplt__agent_log(agent, "network", "%s", error.text);
     if (!status) {
+        agent->renewal.answered = 1;
         event.status = answered.status;
         event.body = answered.body;
         event.size = answered.size;
-        event.has_proof = *answered.proof && fplt__proof_read(answered.proof, &event.proof);
+        event.has_proof = *answered.header && fplt__proof_read(answered.header, &event.proof);
     }
     fplt__agent_handle(agent, &event);
+    if (!status && consents)
+        fplt__agent_sign_record(agent);
 }
 
 /* State and ledger */
@@ -138,52 +154,21 @@ static void commit(fplt__agent *agent, const fplt__site_record *record)
     fplt__agent_handle(agent, &event);
 }
 
-/* The account whose name stands here as a word of its own; NULL: none. */
-static const char *account_at(const fplt__agent *agent, const char *sentence, const char *at)
-{
-    size_t count = agent->sets ? fplt__record_sets_count(agent->sets) : 0;
-    for (size_t i = 0; i < count && (at == sentence || at[-1] == ' '); i++) {
-        const char *name = fplt__record_sets_account(agent->sets, i);
-        size_t length = strlen(name);
-        if (strncmp(at, name, length) == 0 && (at[length] == ' ' || !at[length]))
-            return name;
-    }
-    return NULL;
-}
-
-const char *fplt__agent_ledger_log(fplt__agent *agent, const char *sentence)
-{
-    char path[4200];
-    size_t used = 0, length = (size_t)snprintf(path, sizeof path, "%s/ledger.db: ", agent->folder);
-    if (strncmp(sentence, path, length) == 0)
-        sentence += length;
-    for (const char *at = sentence; *at && used + sizeof "records" < sizeof agent->said;) {
-        const char *account = account_at(agent, sentence, at);
-        if (account)
-            used += (size_t)snprintf(agent->said + used, sizeof agent->said - used, "records");
-        else
-            agent->said[used++] = *at;
-        at += account ? strlen(account) : 1;
-    }
-    FPLT__ASSERT(used < sizeof agent->said);
-    agent->said[used] = 0;
-    return agent->said;
-}
-
 static void charge(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
     FPLT__ASSERT(agent->ledger && agent->sets);
-    fplt_charge about = {.incarnation = action->incarnation,
-                         .round = action->round,
-                         .rounds = 1,
-                         .chain = action->chain.byte};
+    fplt__charge about = {.incarnation = action->incarnation,
+                          .round = action->round,
+                          .rounds = 1,
+                          .chain = action->chain.byte};
     memcpy(about.run, &action->hash, sizeof about.run);
     fplt_status status =
         fplt__accounts_charge(agent->ledger, agent->sets, &agent->cost, 1, &about, &error);
     if (!status)
         status = fplt__ledger_receipt(agent->ledger, about.run, &agent->charged, &error);
     fplt__site_event event = {.kind = FPLT__SITE_CHARGED, .sentence = error.text};
+    fplt__agent_record_charge(agent, action->round, status ? error.text : NULL);
     if (status) {
         event.kind = status == FPLT_UNREACHABLE ? FPLT__SITE_SPENT : FPLT__SITE_FULL;
         event.sentence = fplt__agent_ledger_log(agent, error.text);
@@ -247,7 +232,7 @@ static fplt_status load(const fplt__agent *agent, const char *file, char **text,
                               "%s is not there; `fedplt agent join CODE` brings it, with the code "
                               "that the coordinator's `fedplt pki invite NAME` prints",
                               path);
-    return fplt_file_read(path, MAX_PEM, text, &size, error);
+    return fplt__file_read(path, MAX_PEM, text, &size, error);
 }
 
 static fplt_status check_dates(const fplt__agent *agent, fplt_error *error)
@@ -275,6 +260,7 @@ static fplt_status open_identity(fplt__agent *agent, fplt_error *error)
         (status = load(agent, "agent.key", &agent->key, error)) ||
         (status = fplt__certificate_read(agent->certificate, "agent.pem", &agent->self, error)))
         return status;
+    sodium_mlock(agent->key, strlen(agent->key)); /* where the limit allows it */
     agent->authority = fplt__pem_second(agent->certificate);
     if (agent->self.role != FPLT_ROLE_AGENT || !agent->authority)
         return fplt_error_set(error, FPLT_BAD_DATA,
@@ -282,6 +268,8 @@ static fplt_status open_identity(fplt__agent *agent, fplt_error *error)
                               "authority behind it",
                               agent->folder);
     char path[4200], key[4200];
+    if ((status = fplt__peers_identity(agent->folder, &agent->identity, error)))
+        return status;
     snprintf(path, sizeof path, "%s/agent.pem", agent->folder);
     snprintf(key, sizeof key, "%s/agent.key", agent->folder);
     if ((status = check_dates(agent, error)) ||
@@ -293,8 +281,24 @@ static fplt_status open_identity(fplt__agent *agent, fplt_error *error)
                                       .key = agent->key,
                                       .proxy = fplt_settings_text(agent->settings, "proxy"),
                                       .interrupted = stopped,
-                                      .context = agent};
+                                      .context = agent,
+                                      .explain = fplt__certificate_explain};
     return fplt__client_create(&settings, &agent->client, error);
+}
+
+/* Reads certificate and key again, and connects with them; a failure ends the agent. */
+static fplt_status reopen_identity(fplt__agent *agent, fplt_error *error)
+{
+    fplt__client_destroy(agent->client);
+    agent->client = NULL;
+    fplt__free(agent->certificate);
+    sodium_memzero(agent->key, strlen(agent->key));
+    fplt__free(agent->key);
+    agent->certificate = agent->key = NULL;
+    fplt_status status = open_identity(agent, error);
+    if (status)
+        agent->failure = fplt_error_set(&agent->error, status, "%s", error->text);
+    return status;
 }
 
 static fplt_status open_ledger(fplt__agent *agent, uint8_t key[32], fplt_error *error)
@@ -317,9 +321,9 @@ static fplt_status open_ledger(fplt__agent *agent, uint8_t key[32], fplt_error *
     snprintf(path, sizeof path, "%s/ledger.key", agent->folder);
     if (access(path, F_OK) != 0) {
         randombytes_buf(key, 32);
-        return fplt_file_save(path, 0600, key, 32, error);
+        return fplt__file_save(path, 0600, key, 32, error);
     }
-    if ((status = fplt_file_read(path, 64, &bytes, &size, error)))
+    if ((status = fplt__file_read(path, 64, &bytes, &size, error)))
         return status;
     if (size == 32)
         memcpy(key, bytes, 32);
@@ -332,41 +336,70 @@ static fplt_status open_ledger(fplt__agent *agent, uint8_t key[32], fplt_error *
 static fplt_status score(void *context, const double *x, double out[4])
 {
     const fplt__agent *agent = context;
-    return agent->material ? fplt__local_data_score(agent->material, x, out) : FPLT_FAILED;
+    fplt_status status =
+        agent->material ? fplt__local_data_score(agent->material, x, out) : FPLT_FAILED;
+    double least = agent->guard.is_on ? fplt__rule_value(agent->settings, FPLT__RULE_COUNTS) : 0;
+    if (!status && out[3] > 0 && (out[1] < least || out[2] - out[1] < least)) {
+        out[1] = 0;
+        out[3] =
+            -4294967296.0; /* below the number of members: no sum claims that all hits are in it */
+    }
+    return status;
+}
+
+static fplt_status guard(void *context, unsigned kind, const double *x, fplt_error *error)
+{
+    fplt__agent *agent = context;
+    int refused = agent->guard.refused;
+    fplt_status status = fplt__guard_judge(&agent->guard, agent->settings, agent->material,
+                                           agent->memory, &agent->asked, kind, x, error);
+    if (status == FPLT_FAILED && !refused)
+        fplt__agent_record_refusal(agent, error->text);
+    return status;
 }
 
 static fplt_status open_machine(fplt__agent *agent, fplt_error *error)
 {
     char path[4200];
     fplt__site_loaded loaded;
-    fplt__site_settings settings = {.once = fplt_settings_switch(agent->settings, "once"),
-                                    .least = (uint32_t)fplt_settings_integer(agent->settings,
-                                                                             "policy.participants"),
-                                    .allows = fplt__policy_allows(agent->settings),
-                                    .score = score,
-                                    .context = agent};
+    fplt__site_settings settings = {
+        .once = fplt_settings_switch(agent->settings, "once"),
+        .allows_exclusion = fplt__policy_allows_exclusion(agent->settings),
+        .least = (uint32_t)fplt_settings_integer(agent->settings, "policy.participants"),
+        .allows = fplt__policy_allows(agent->settings),
+        .score = score,
+        .guard = guard,
+        .context = agent};
     fplt_status status;
     snprintf(path, sizeof path, "%s/state.db", agent->folder);
     randombytes_buf(&settings.random, sizeof settings.random);
+    randombytes_buf(settings.root, sizeof settings.root);
+    memcpy(settings.identity, agent->identity.secret, sizeof settings.identity);
+    settings.has_identity = 1;
     if ((status = fplt__site_store_open(path, &agent->store, error)) ||
+        (status = fplt__site_memory_open(agent->folder, &agent->memory, error)) ||
+        (status = fplt__agent_open_record(agent, error)) ||
         (status = open_ledger(agent, settings.ledger_key, error)) ||
         (status = fplt__site_create(&settings, &agent->site, error)) ||
-        (status = fplt__site_store_load(agent->store, &loaded, error)))
+        (status = fplt__site_store_load(agent->store, &loaded, error))) {
+        sodium_memzero(&settings, sizeof settings);
         return status;
+    }
+    sodium_memzero(&settings, sizeof settings);
     if (loaded.there)
         status =
             fplt__ledger_receipt(agent->ledger, loaded.record.hash.byte, &agent->charged, error);
     if (!status)
-        status = fplt__site_open(agent->site, now_in_ms(), loaded.there ? &loaded.record : NULL,
-                                 &agent->charged, error);
+        status = fplt__site_open(agent->site, fplt__agent_now(),
+                                 loaded.there ? &loaded.record : NULL, &agent->charged, error);
     fplt__site_loaded_clear(&loaded);
-    return status;
+    return status ? status : fplt__control_open(agent->folder, &agent->control, error);
 }
 
 static void wait_until(fplt__agent *agent, uint64_t wake)
 {
     while (!stopped(agent)) {
-        uint64_t now = now_in_ms(), left = wake > now ? wake - now : 0;
+        uint64_t now = fplt__agent_now(), left = wake > now ? wake - now : 0;
         if (!left)
             return;
         struct timespec pause = {.tv_nsec = 1000000 * (long)(left < 100 ? left : 100)};
@@ -382,17 +415,32 @@ static void answer_signal(const fplt__agent *agent)
                         "start it again, nothing is lost by that");
 }
 
+/* In the child of a fork, which has the keys, masks, connections and open files of its parent: nothing may go on there, or
+ * two plaintexts could meet one mask. */
+static int is_copy(fplt__agent *agent)
+{
+    if (agent->process == fplt__process_mark())
+        return 0;
+    agent->failure = fplt_error_set(&agent->error, FPLT_FAILED,
+                                    "this process is the child of a fork: the agent goes on in the "
+                                    "parent, whose keys and files these are, and ends here");
+    return 1;
+}
+
 static void run_loop(fplt__agent *agent)
 {
-    while (!agent->over && !agent->failure && !stopped(agent)) {
+    while (!agent->over && !agent->failure && !stopped(agent) && !is_copy(agent)) {
         answer_signal(agent);
+        fplt__agent_tend_certificate(agent, reopen_identity);
+        if (agent->failure)
+            break;
         const fplt__site_action *action = fplt__site_action_take(agent->site);
         if (action) {
             perform(agent, action);
             continue;
         }
         wait_until(agent, fplt__site_wake(agent->site));
-        if (stopped(agent))
+        if (stopped(agent) || is_copy(agent))
             break;
         fplt__site_event event = {.kind = FPLT__SITE_TIME};
         fplt__agent_handle(agent, &event);
@@ -401,19 +449,38 @@ static void run_loop(fplt__agent *agent)
 
 static void warn_of_disclosure(const fplt__agent *agent)
 {
-    if (!fplt__policy_has_budget(agent->settings) &&
-        !fplt__disclosure_preset_of(agent->settings)->known_starts)
+    if (!fplt__policy_has_budget(agent->settings) && fplt__rules_are_off(agent->settings))
         fplt__agent_log(agent, "WARNING",
                         "policy.disclosure is off: the operator of a run without privacy can read "
                         "single records of this site (docs/disclosure.md)");
+}
+
+/* Each rule with the value that holds here. */
+static void list_rules(const fplt__agent *agent)
+{
+    for (fplt__rule_name rule = 0; rule < FPLT__RULES; rule++) {
+        fplt__buffer value = {NULL, 0, 0, FPLT_OK};
+        fplt__rule_show(rule, fplt__rule_value(agent->settings, rule), &value);
+        fplt__agent_log(agent, "rule", "%s: %s: %s", fplt__rules[rule].name, fplt__rules[rule].says,
+                        value.text ? value.text : "");
+        fplt__buffer_clear(&value);
+    }
+    fplt__agent_log(agent, "rule", "%s", FPLT__DISCLOSURE_THREAT);
 }
 
 /* All that can be wrong before anybody is dialled. */
 static fplt_status rehearse(fplt__agent *agent, fplt_error *error)
 {
     char date[16];
+    const fplt_federation_cost *cost = agent->watch->cost;
     size_t rows, features;
-    fplt_status status = fplt__site_data_look(agent->settings, &rows, &features, error);
+    fplt_status status = FPLT_OK;
+    if (cost && !fplt_settings_text(agent->settings, "data")) {
+        rows = fplt_objective_records(cost->objective, 0);
+        features = fplt_objective_dimension(cost->objective);
+    } else {
+        status = fplt__site_data_look(agent->settings, &rows, &features, error);
+    }
     if (status)
         return status;
     fplt__date(agent->self.ends, date);
@@ -431,20 +498,32 @@ static fplt_status rehearse(fplt__agent *agent, fplt_error *error)
     fplt__agent_log(agent, "check", "policy, every word checked: %s",
                     policy.text ? policy.text : "");
     fplt__buffer_clear(&policy);
+    if (!fplt__policy_has_budget(agent->settings))
+        list_rules(agent);
     warn_of_disclosure(agent);
-    return FPLT_OK;
+    fplt__buffer peers = {NULL, 0, 0, FPLT_OK};
+    status = fplt__peers_compare(agent->settings, agent->folder, agent->self.name,
+                                 agent->identity.visible, &peers, error);
+    if (!status)
+        fplt__agent_log(agent, "check", "%s", peers.text ? peers.text : "");
+    fplt__buffer_clear(&peers);
+    return status;
 }
 
 static void close_all(fplt__agent *agent)
 {
+    fplt__control_close(agent->folder, agent->control);
     fplt__site_destroy(agent->site);
     fplt__local_data_destroy(agent->material);
     fplt__record_sets_destroy(agent->sets);
     fplt_ledger_close(agent->ledger);
     fplt__site_store_close(agent->store);
+    fplt__site_memory_close(agent->memory);
+    fplt__audit_close(agent->audit);
     fplt__client_destroy(agent->client);
     if (agent->key)
-        sodium_memzero(agent->key, strlen(agent->key));
+        sodium_munlock(agent->key, strlen(agent->key)); /* wipes */
+    fplt_key_clear(&agent->identity);
     fplt__free(agent->key);
     fplt__free(agent->plan);
     fplt__free(agent->certificate);
@@ -456,7 +535,6 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                       fplt_federation_outcome *outcome, fplt_error *error)
 {
     static const fplt_federation_watch nobody = {.context = NULL};
-    char date[16];
     fplt__agent *agent;
     memset(outcome, 0, sizeof *outcome);
     if (sodium_init() < 0)
@@ -464,32 +542,35 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
     fplt_status status = watch ? FPLT__CHECK_TABLE(fplt_federation_watch, watch, error) : FPLT_OK;
     if (status || (status = fplt__alloc_into(&agent, 1, sizeof *agent, "the agent", error)))
         return status;
-    signal(SIGPIPE, SIG_IGN);
+    fplt__broken_pipe pipes = fplt__broken_pipe_block();
+    agent->control = -1;
+    agent->process = fplt__process_mark();
     agent->settings = settings;
     agent->watch = watch ? watch : &nobody;
     snprintf(agent->folder, sizeof agent->folder, "%s", fplt_settings_text(settings, "folder"));
-    if (!(status = fplt_settings_complete(settings, error)) &&
+    if (!(status = fplt__settings_complete(settings, error)) &&
         !(status = fplt__site_effective(settings, error)) &&
         !(status = fplt__policy_check(settings, error)) &&
         !(status = fplt__disclosure_check(settings, error)) &&
-        !(status = open_identity(agent, error)) &&
+        !(status = fplt__custom_cost_check_policy(settings, error)) &&
+        !(status = fplt__custom_cost_check(agent->watch->cost, error)) &&
+        !(status = fplt__peers_check(settings, error)) && !(status = open_identity(agent, error)) &&
         !(status = fplt__policy_check_federation(settings, agent->self.federation, error)) &&
         !(status = open_machine(agent, error)) && fplt_settings_switch(settings, "check")) {
         status = rehearse(agent, error);
     } else if (!status) {
         fplt__agent_log(agent, "started", "%s takes part in %s at %s", agent->self.name,
                         agent->self.federation, fplt_settings_text(settings, "coordinator"));
-        if (fplt__certificate_is_ending(&agent->self, date))
-            fplt__agent_log(agent, "certificate",
-                            "this agent's certificate ends on %s; ask the coordinator for a new "
-                            "invitation",
-                            date);
         warn_of_disclosure(agent);
+        fplt__agent_record_start(agent);
         run_loop(agent);
         if ((status = agent->failure) && error)
             *error = agent->error;
         *outcome = agent->outcome;
     }
-    close_all(agent);
+    if (agent->process ==
+        fplt__process_mark()) /* a copy closes nothing: locks and connections are the parent's */
+        close_all(agent);
+    fplt__broken_pipe_restore(&pipes);
     return status;
 }

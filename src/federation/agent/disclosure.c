@@ -6,11 +6,20 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "fedplt/file.h"
+#include "base/file.h"
+#include "fedplt/algorithm.h"
 #include "fedplt/model.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "data/schema_access.h"
 #include "job/job.h"
 #include "job/tables.h"
+#include "federation/agent/approval.h"
+#include "federation/agent/custom_cost.h"
 #include "federation/agent/policy.h"
+#include "federation/agent/questions.h"
+#include "federation/agent/rules.h"
+#include "federation/plan/custom_model.h"
 #include "federation/plan/plan_resolution.h"
 
 enum { MAX_RECEIVED = 64 << 20 };
@@ -26,9 +35,17 @@ const fplt_setting fplt__disclosure_table[] = {
     {"policy.coordinator", FPLT_CHOICE, 0, "trusted", 0, 0, "trusted|untrusted",
      "trusted: it runs the unmodified program; untrusted: runs without privacy are refused", 0, 0,
      .needs = UNPROTECTED},
+    {"policy.exclusion", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|allow",
+     "whether a run with secure aggregation and without noise may go on without a member: the sums "
+     "with and without it reveal its updates",
+     0, 0, .needs = UNPROTECTED},
     {"policy.start-models", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
      "models besides the received ones that a run may start at: model files, or digests of their "
      "weights",
+     0, 0, .needs = UNPROTECTED ";policy.disclosure!=off"},
+    {"policy.data", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "digests of what proposals state about the data (schema, columns, classes, levels) that is "
+     "approved besides what `agent approve` added",
      0, 0, .needs = UNPROTECTED ";policy.disclosure!=off"},
     {"policy.approved", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
      "settings of a proposal that must otherwise be automatic, with the value that is agreed to: "
@@ -37,33 +54,11 @@ const fplt_setting fplt__disclosure_table[] = {
     FPLT_SETTINGS_END,
 };
 
-static const fplt__disclosure_preset presets[] = {
-    {"strict", 1, 1, 3, 1, 1}, {"research", 1, 1, 3, 0, 1}, {"off", 0, 0, 0, 0, 0}};
-
-const fplt__disclosure_preset *fplt__disclosure_preset_of(const fplt_settings *site)
-{
-    const char *name = fplt_settings_text(site, "policy.disclosure");
-    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
-        if (strcmp(presets[i].name, name) == 0)
-            return &presets[i];
-    return presets;
-}
-
-static int is_simulated(const fplt__proposal *proposal)
-{
-    const char *noise = fplt__pair_find(proposal->privacy, proposal->privacies, "noise");
-    return noise && strcmp(noise, "simulated") == 0;
-}
-
-int fplt__disclosure_is_private(const fplt_settings *site, const fplt__proposal *proposal)
-{
-    return proposal->privacies && !is_simulated(proposal) && !fplt__policy_is_off(site);
-}
-
 /* Numbers of a proposal that shape an answer */
 
 /* Of the cost and of how rows are transformed: a record is bent or cut where such a number says. */
-static const char *const shaping[] = {"radius", "clip", "huber-delta", "predictor-bound"};
+static const char *const shaping[] = {"radius", "clip", "huber-delta", "predictor-bound",
+                                      "missing-value"};
 
 static int is_parameter(const char *name)
 {
@@ -90,7 +85,7 @@ int fplt__disclosure_needs_approval(const char *name)
 static int same_number(const char *a, const char *b)
 {
     double x, y;
-    return !fplt_parse_real(a, &x) && !fplt_parse_real(b, &y) && x == y;
+    return !fplt__parse_real(a, &x) && !fplt__parse_real(b, &y) && x == y;
 }
 
 static int is_approved(const fplt_settings *site, const fplt__pair *pair)
@@ -98,7 +93,7 @@ static int is_approved(const fplt_settings *site, const fplt__pair *pair)
     const char *list = fplt_settings_text(site, "policy.approved");
     char name[128], value[128];
     while (list && *list) {
-        list = fplt_pairs_next(list, name, sizeof name, value, sizeof value);
+        list = fplt__pairs_next(list, name, sizeof name, value, sizeof value);
         if (strcmp(name, pair->name) == 0 && same_number(value, pair->value))
             return 1;
     }
@@ -108,7 +103,7 @@ static int is_approved(const fplt_settings *site, const fplt__pair *pair)
 /* As good as not given. */
 static int is_default(const fplt_settings *terms, const fplt__pair *pair)
 {
-    const fplt_setting *row = fplt_settings_find(terms, pair->name);
+    const fplt_setting *row = fplt__settings_find(terms, pair->name);
     return strcmp(pair->value, "auto") == 0 ||
            (row && row->standard && same_number(row->standard, pair->value));
 }
@@ -145,17 +140,18 @@ static fplt_status judge_solver(const fplt_settings *terms, fplt_error *error)
 static fplt_status judge_terms(const fplt_settings *site, const fplt__proposal *proposal,
                                const fplt_settings *terms, fplt_error *error)
 {
-    const fplt__disclosure_preset *rules = fplt__disclosure_preset_of(site);
     fplt_status status = FPLT_OK;
-    if (rules->automatic_numbers && fplt__policy_is_given(site))
+    if (fplt__rule_value(site, FPLT__RULE_NUMBERS) > 0 && fplt__policy_is_given(site))
         status = judge_numbers(site, proposal, terms, error);
-    return status || !rules->whole_gradients ? status : judge_solver(terms, error);
+    return status || !(fplt__rule_value(site, FPLT__RULE_WHOLE_GRADIENTS) > 0)
+               ? status
+               : judge_solver(terms, error);
 }
 
 fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__proposal *proposal,
                                    fplt_error *error)
 {
-    int plain = !proposal->privacies || is_simulated(proposal);
+    int plain = !proposal->privacies || fplt__policy_is_simulated(proposal);
     fplt_settings *terms;
     fplt_status status;
     if (plain && strcmp(fplt_settings_text(site, "policy.coordinator"), "untrusted") == 0)
@@ -164,7 +160,7 @@ fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__propos
             "is untrusted, but the proposal trains without privacy, which protects records from a "
             "coordinator that keeps to the program only",
             "");
-    if (fplt__disclosure_is_private(site, proposal))
+    if (fplt__policy_is_private(site, proposal) || fplt__custom_cost_is_off(site, proposal))
         return FPLT_OK;
     if ((status = fplt__plan_resolution_settings(proposal, 0, &terms, error)))
         return status;
@@ -175,11 +171,50 @@ fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__propos
 
 /* Hessians */
 
+/* Hessians that a fit by Newton's method takes, about. */
+enum { HESSIANS_OF_FIT = 10 };
+
+static void refuse_by_policy(const fplt_settings *site, fplt__hessian_rule *rule)
+{
+    int given = fplt_settings_given(site, "policy.allow");
+    snprintf(rule->reason, sizeof rule->reason, "%.100s%spolicy.allow does not have `information`",
+             given ? fplt__settings_origin(site, "policy.allow") : "", given ? ": " : "");
+}
+
+static void refuse_by_rows(uint64_t records, uint64_t dimension, double least,
+                           fplt__hessian_rule *rule)
+{
+    snprintf(rule->reason, sizeof rule->reason,
+             "this site has %llu rows, and Hessians of %llu parameters leave where there are at "
+             "least %.0f",
+             (unsigned long long)records, (unsigned long long)dimension, least);
+}
+
+static void judge_hessians(const fplt_settings *site, uint64_t records, uint64_t dimension,
+                           double left, fplt__hessian_rule *rule)
+{
+    double least = fplt__rule_value(site, FPLT__RULE_HESSIANS) * (double)dimension,
+           numbers = fplt__questions_hessian(dimension);
+    rule->word = FPLT__HESSIAN_NO;
+    if (least > 0 && !fplt__policy_allows_word(site, "information")) {
+        refuse_by_policy(site, rule);
+    } else if ((double)records < least) {
+        refuse_by_rows(records, dimension, least, rule);
+    } else {
+        rule->informs = left >= FPLT__HESSIANS_OF_ERRORS * numbers;
+        rule->word = left >= HESSIANS_OF_FIT * numbers ? FPLT__HESSIAN_YES : FPLT__HESSIAN_NO;
+        if (rule->word == FPLT__HESSIAN_NO)
+            snprintf(rule->reason, sizeof rule->reason,
+                     "the questions to this data set leave %.0f numbers, and a fit by Hessians of "
+                     "%llu parameters takes %.0f",
+                     left > 0 ? left : 0, (unsigned long long)dimension, HESSIANS_OF_FIT * numbers);
+    }
+}
+
 fplt_status fplt__disclosure_hessian(const fplt_settings *site, const fplt__proposal *proposal,
-                                     const fplt__form *form, uint64_t records,
+                                     const fplt__form *form, uint64_t records, double left,
                                      fplt__hessian_rule *rule, fplt_error *error)
 {
-    uint64_t share = (uint64_t)fplt__disclosure_preset_of(site)->hessian_rows;
     fplt__plan_resolution terms;
     *rule = (fplt__hessian_rule){.word = FPLT__HESSIAN_UNSAID};
     if (proposal->privacies)
@@ -189,21 +224,10 @@ fplt_status fplt__disclosure_hessian(const fplt_settings *site, const fplt__prop
         return status;
     uint64_t dimension = terms.job.dimension;
     fplt__plan_resolution_clear(&terms);
-    rule->word = FPLT__HESSIAN_YES;
-    if (share && !fplt__policy_allows_word(site, "information")) {
-        int given = fplt_settings_given(site, "policy.allow");
-        snprintf(rule->reason, sizeof rule->reason,
-                 "%.100s%spolicy.allow does not have `information`",
-                 given ? fplt_settings_origin(site, "policy.allow") : "", given ? ": " : "");
-        rule->word = FPLT__HESSIAN_NO;
-    } else if (records < share * dimension) {
-        snprintf(rule->reason, sizeof rule->reason,
-                 "this site has %llu rows, and Hessians of %llu parameters leave where there are "
-                 "at least %llu",
-                 (unsigned long long)records, (unsigned long long)dimension,
-                 (unsigned long long)(share * dimension));
-        rule->word = FPLT__HESSIAN_NO;
-    }
+    if (fplt__custom_cost_is_off(site, proposal))
+        rule->word = FPLT__HESSIAN_YES;
+    else
+        judge_hessians(site, records, dimension, left, rule);
     return FPLT_OK;
 }
 
@@ -224,19 +248,19 @@ fplt_status fplt__disclosure_judge_step(const fplt_settings *site, const fplt__a
     const double rounding = 1 + 1e-9;
     const fplt__proposal *proposal = &agreement->proposal;
     const char *given = fplt__pair_find(proposal->setting, proposal->settings, "gamma");
-    double gamma = 0;
-    if (agreement->private || !fplt__disclosure_preset_of(site)->bounded_step)
+    double gamma = 0, most = fplt__rule_value(site, FPLT__RULE_STEP);
+    if (agreement->private || !(most > 0) || fplt__custom_cost_is_off(site, proposal))
         return FPLT_OK;
     if (given)
-        fplt_parse_real(given, &gamma); /* auto stays 0 */
+        fplt__parse_real(given, &gamma); /* auto stays 0 */
     gamma = fmax(gamma, agreement->plan.step);
-    return gamma * smoothness <= 2 * rounding
+    return gamma * smoothness <= most * rounding
                ? FPLT_OK
                : fplt_error_set(error, FPLT_FAILED,
-                                "disclosure: gamma is %.6g, but it must be at most 2/L, which is "
+                                "disclosure: gamma is %.6g, but it must be at most %g/L, which is "
                                 "%.6g here; a longer step places the next broadcast where the "
                                 "operator wants it",
-                                gamma, 2 / smoothness);
+                                gamma, most, most / smoothness);
 }
 
 /* Where a run starts */
@@ -252,9 +276,11 @@ static fplt_status digest_units(const fplt__agreement *agreement, fplt__digest *
     if (status || (status = fplt__plan_resolution_of(&agreement->proposal, &form, &terms, error)))
         return status;
     fplt_transform_settings transform = fplt__job_transform(terms.settings, &terms.source);
+    if (fplt__is_custom(&agreement->proposal))
+        fplt__custom_show(&agreement->proposal.model, &text);
     fplt__buffer_format(&text, "standardise %s\nradius %.17g\nintercept %d\nschema %s\n",
                         transform.standardise, transform.radius, terms.job.cost.intercept,
-                        terms.schema ? fplt_schema_digest(terms.schema) : "none");
+                        terms.schema ? fplt__schema_digest(terms.schema) : "none");
     status = text.status;
     if (!status)
         *units = fplt__hash_bytes(text.text, text.length);
@@ -270,7 +296,7 @@ static fplt_status read_received(const char *folder, char path[4200], char **tex
     *text = NULL;
     *size = 0;
     snprintf(path, 4200, "%s/received.txt", folder);
-    return access(path, F_OK) ? FPLT_OK : fplt_file_read(path, MAX_RECEIVED, text, size, error);
+    return access(path, F_OK) ? FPLT_OK : fplt__file_read(path, MAX_RECEIVED, text, size, error);
 }
 
 enum received { UNKNOWN, OTHER_UNITS, KNOWN };
@@ -316,7 +342,7 @@ static fplt_status find_named(const fplt_settings *site, const fplt__digest *sta
     while (list && *list) {
         fplt__digest digest;
         fplt_status status;
-        list = fplt_list_next(list, item, sizeof item);
+        list = fplt__list_next(list, item, sizeof item);
         if (!fplt__unhex(item, &digest, sizeof digest) &&
             (status = digest_file(item, &digest, error)))
             return status;
@@ -350,8 +376,8 @@ fplt_status fplt__disclosure_judge_start(const fplt_settings *site, const char *
     char path[4200], *text;
     size_t size;
     int named;
-    if (fplt__is_zero(&agreement->start) || !fplt__disclosure_preset_of(site)->known_starts ||
-        fplt__disclosure_is_private(site, &agreement->proposal))
+    if (fplt__is_zero(&agreement->start) || !(fplt__rule_value(site, FPLT__RULE_START) > 0) ||
+        fplt__policy_is_private(site, &agreement->proposal))
         return FPLT_OK;
     fplt_status status = find_named(site, &agreement->start, &named, error);
     if (status || named)
@@ -382,7 +408,7 @@ fplt_status fplt__disclosure_remember(const char *folder, const fplt__agreement 
         fplt__buffer_format(&added, "%s%s %s %s %u\n", text ? text : "", digest, scale,
                             agreement->proposal.federation, agreement->proposal.run);
         status = added.status ? fplt_error_set(error, added.status, "no memory for %s", path)
-                              : fplt_file_save(path, 0600, added.text, added.length, error);
+                              : fplt__file_save(path, 0600, added.text, added.length, error);
     }
     fplt__buffer_clear(&added);
     fplt_free(text);
@@ -397,18 +423,18 @@ static fplt_status check_approved(const fplt_settings *site, fplt_error *error)
     char name[128], value[128];
     double number;
     while (list && *list) {
-        list = fplt_pairs_next(list, name, sizeof name, value, sizeof value);
+        list = fplt__pairs_next(list, name, sizeof name, value, sizeof value);
         if (!fplt__disclosure_needs_approval(name))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "%s: policy.approved names '%.60s', which is no setting that "
                                   "needs approval; such are radius, clip, huber-delta, "
                                   "predictor-bound, the parameters of h and of the algorithm",
-                                  fplt_settings_origin(site, "policy.approved"), name);
-        if (fplt_parse_real(value, &number))
+                                  fplt__settings_origin(site, "policy.approved"), name);
+        if (fplt__parse_real(value, &number))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "%s: policy.approved gives %s the value '%.40s', which is no "
                                   "number",
-                                  fplt_settings_origin(site, "policy.approved"), name, value);
+                                  fplt__settings_origin(site, "policy.approved"), name, value);
     }
     return FPLT_OK;
 }
@@ -418,13 +444,14 @@ fplt_status fplt__disclosure_check(const fplt_settings *site, fplt_error *error)
     static const fplt__digest none = {{0}};
     int named;
     fplt_status status = check_approved(site, error);
+    if (!status)
+        status = fplt__approval_check(site, error);
     return status ? status : find_named(site, &none, &named, error);
 }
 
 void fplt__disclosure_show(const fplt_settings *site, fplt__buffer *text)
 {
-    const fplt__disclosure_preset *rules = fplt__disclosure_preset_of(site);
-    fplt__buffer_format(text, "disclosure %s, coordinator %s", rules->name,
+    fplt__buffer_format(text, "disclosure %s, coordinator %s", fplt__rule_preset(site),
                         fplt_settings_text(site, "policy.coordinator"));
     if (fplt_settings_given(site, "policy.start-models"))
         fplt__buffer_format(text, ", start-models %s",

@@ -6,28 +6,19 @@
 
 #include "base/buffer.h"
 #include "fedplt/settings.h"
+#include "fedplt/settings_table.h"
 #include "job/outline.h"
 #include "wire/document.h"
 
-/* The rows policy.disclosure, policy.coordinator, policy.start-models and policy.approved. They refine a policy and
- * are none by themselves: a site that gives only these still asks a person. */
+/* In one sentence, for consent, log and report: whom the rules protect against. */
+#define FPLT__DISCLOSURE_THREAT                                                                  \
+    "the disclosure rules protect records from a curious operator with the unmodified program; " \
+    "against a modified "                                                                        \
+    "coordinator only privacy, or secure aggregation with noise, does"
+
+/* The rows policy.disclosure, policy.coordinator, policy.exclusion, policy.start-models, policy.data and policy.approved. They
+ * refine a policy and are none by themselves: a site that gives only these still asks a person. */
 extern const fplt_setting fplt__disclosure_table[];
-
-/* What the rules do under one value of policy.disclosure. */
-typedef struct fplt__disclosure_preset {
-    const char *name;
-    int known_starts; /* runs start at zero, at a received model or at one that the policy names */
-    int whole_gradients;   /* solvers that train on chosen rows are refused */
-    int hessian_rows;      /* rows for each parameter below which no Hessian leaves; 0: no rule */
-    int automatic_numbers; /* numbers that shape the answer are automatic or approved */
-    int bounded_step;      /* gamma is at most 2/L */
-} fplt__disclosure_preset;
-
-const fplt__disclosure_preset *fplt__disclosure_preset_of(const fplt_settings *site);
-
-/* Whether noise that this site has a budget for protects its records in such a run: the rules then do not apply. A
- * site with `policy.epsilon: off` has no budget, and simulated noise protects nobody. */
-int fplt__disclosure_is_private(const fplt_settings *site, const fplt__proposal *proposal);
 
 /* Legal words in the rows above; files of start-models are read. */
 fplt_status fplt__disclosure_check(const fplt_settings *site, fplt_error *error);
@@ -40,14 +31,17 @@ int fplt__disclosure_needs_approval(const char *name);
 fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__proposal *proposal,
                                    fplt_error *error);
 
-/* Whether this site lets Hessians leave in such a run. */
+/* Whether this site lets Hessians leave in such a run: for a method that is made of them, and for standard errors. */
 typedef struct fplt__hessian_rule {
     fplt__hessian_word word;
-    char reason[240]; /* of a no: the line of the policy, or the number of rows */
+    int informs; /* the sums behind standard errors may leave */
+    char reason
+        [240]; /* of a no: the line of the policy, the number of rows, or the questions that were asked */
 } fplt__hessian_rule;
 
+/* `left`: numbers that the questions to the data set leave; infinite: as many as there are. */
 fplt_status fplt__disclosure_hessian(const fplt_settings *site, const fplt__proposal *proposal,
-                                     const fplt__form *form, uint64_t records,
+                                     const fplt__form *form, uint64_t records, double left,
                                      fplt__hessian_rule *rule, fplt_error *error);
 /* Refuses an algorithm that sends Hessians where the rule says no. */
 fplt_status fplt__disclosure_judge_algorithm(const fplt__hessian_rule *rule,

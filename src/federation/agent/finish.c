@@ -6,9 +6,14 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
-#include "fedplt/file.h"
+#include "base/file.h"
 #include "federation/agent/agent.h"
+#include "federation/agent/rules.h"
+#include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
+#include "federation/plan/program.h"
+#include "privacy/privacy.h"
+#include "promise/certificate.h"
 #include "promise/promise.h"
 
 static void path_in(const fplt__agent *agent, const char *file, char *path, size_t size)
@@ -20,15 +25,15 @@ static void path_in(const fplt__agent *agent, const char *file, char *path, size
 
 /* What the account of this agent's data has against the adversary of the plan, but for this run. */
 static fplt_status list_earlier(fplt__agent *agent, const fplt__agreement *agreement,
-                                const fplt__digest *plan, fplt_certificate_account *account,
+                                const fplt__digest *plan, fplt__certificate_account *account,
                                 fplt_error *error)
 {
     const fplt__proposal *proposal = &agreement->proposal;
     const char *named = fplt__pair_find(proposal->privacy, proposal->privacies, "threat");
     const fplt_threat *threat = fplt_privacy_threat(0);
-    fplt_certificate_charge *earlier = NULL;
+    fplt__certificate_charge *earlier = NULL;
     size_t index = 0;
-    fplt_status status = named ? fplt_privacy_threat_find(named, &threat, error) : FPLT_OK;
+    fplt_status status = named ? fplt__privacy_threat_find(named, &threat, error) : FPLT_OK;
     if (!status)
         status = fplt__accounts_weakest(agent->ledger, agent->sets, threat, &index, error);
     if (status)
@@ -43,12 +48,12 @@ static fplt_status list_earlier(fplt__agent *agent, const fplt__agreement *agree
 /* What this agent can vouch for: its own charges, in this run and before. Of the others it knows that
  * they charge at most the cap. */
 static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
-                           const fplt__digest *plan, const fplt_model *bare, char **text,
+                           const fplt__digest *plan, fplt_model *model, char **text,
                            fplt_error *error)
 {
     uint32_t members = agreement->proposal.members,
              self = fplt__site_get_view(agent->site).member_index;
-    fplt_certificate_account *accounts = NULL;
+    fplt__certificate_account *accounts = NULL;
     fplt__receipt spent;
     uint64_t *rounds;
     fplt_status status = fplt__alloc_into(&rounds, members, sizeof *rounds, "rounds", error);
@@ -62,44 +67,54 @@ static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
         rounds[i] = agreement->cap;
     if (!status) {
         rounds[self] = fplt__privacy_plan_rounds(agreement, spent.rounds);
-        status =
-            fplt__privacy_plan_certificate(agreement, plan, rounds, accounts, bare, text, error);
+        fplt__privacy_plan_record about = {plan, rounds, accounts, agent->folder};
+        status = fplt__privacy_plan_certify(agreement, &about, model, text, error);
     }
     if (accounts)
-        fplt__free((fplt_certificate_charge *)accounts[self].earlier);
+        fplt__free((fplt__certificate_charge *)accounts[self].earlier);
     fplt__free(accounts);
     fplt__free(rounds);
     return status;
 }
 
-static char *record_of(const fplt__agent *agent, const fplt__agreement *agreement,
-                       const char *certificate)
+/* Without privacy also which disclosure rules held here. */
+static char *record_of(const fplt_settings *site, const fplt__agreement *agreement,
+                       const fplt__digest *plan)
 {
-    fplt__digest plan = fplt__document_hash(agent->plan, strlen(agent->plan));
-    json_t *record = fplt__plan_resolution_record(agreement, &plan);
-    if (certificate)
-        json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
+    json_t *record = fplt__plan_resolution_record(agreement, plan);
+    if (!agreement->private)
+        json_object_set_new(record, "disclosure", json_string(fplt__rule_preset(site)));
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(record);
     return text;
 }
 
-static fplt_status write_files(fplt__agent *agent, const fplt__agreement *agreement,
-                               const double *x, const char *certificate, fplt_error *error)
+static fplt_status write_custom(fplt__agent *agent, const fplt__agreement *agreement,
+                                const double *x, const char *record, fplt_error *error)
 {
-    char path[4200], *record = record_of(agent, agreement, certificate);
-    fplt_model *model = NULL;
-    fplt_status status = fplt__plan_resolution_model(agreement, x, record, NULL, &model, error);
+    char path[4200];
+    path_in(agent, "", path, sizeof path);
+    mkdir(path, 0777);
+    path_in(agent, "model.json", path, sizeof path);
+    fplt_status status = fplt__custom_write(agreement, x, record, path, error);
+    if (!status)
+        snprintf(agent->outcome.model, sizeof agent->outcome.model, "%.500s", path);
+    return status;
+}
+
+static fplt_status write_files(fplt__agent *agent, const fplt_model *model, const char *certificate,
+                               fplt_error *error)
+{
+    char path[4200];
+    fplt_status status = FPLT_OK;
     path_in(agent, "", path, sizeof path);
     mkdir(path, 0777);
     path_in(agent, "privacy.json", path, sizeof path);
-    if (!status && certificate)
-        status = fplt_file_save(path, 0666, certificate, strlen(certificate), error);
+    if (certificate)
+        status = fplt__file_save(path, 0666, certificate, strlen(certificate), error);
     path_in(agent, "model.json", path, sizeof path);
     if (!status && !(status = fplt_model_write(model, path, error)))
         snprintf(agent->outcome.model, sizeof agent->outcome.model, "%.500s", path);
-    fplt_model_destroy(model);
-    free(record);
     return status;
 }
 
@@ -109,23 +124,36 @@ static fplt_status settle(fplt__agent *agent, const fplt__digest *plan, fplt_err
     return fplt__accounts_settle(agent->ledger, agent->sets, plan->byte, error);
 }
 
-static fplt_status write_model(fplt__agent *agent, const double *x, fplt_error *error)
+static fplt_status write_model(fplt__agent *agent, const double *x, size_t dimension,
+                               fplt_error *error)
 {
-    fplt_model *bare = NULL;
+    fplt_model *model = NULL;
     char *certificate = NULL;
     fplt__agreement agreement;
     fplt__digest plan = fplt__document_hash(agent->plan, strlen(agent->plan));
     fplt_status status = fplt__agreement_read(agent->plan, strlen(agent->plan), &agreement, error);
     if (status)
         return status;
-    status = fplt__disclosure_remember(agent->folder, &agreement, x, error);
-    if (!status && agreement.private && !(status = settle(agent, &plan, error)) &&
-        !(status = fplt__plan_resolution_model(&agreement, x, NULL, NULL, &bare, error)))
-        status = certify(agent, &agreement, &plan, bare, &certificate, error);
+    if (dimension != agreement.plan.dimension) {
+        fplt__agreement_clear(&agreement);
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the last model has %zu numbers, but its plan %zu", dimension,
+                              agreement.plan.dimension);
+    }
+    char *record = record_of(agent->settings, &agreement, &plan);
+    int is_custom = fplt__is_custom(&agreement.proposal);
+    if (!(status = fplt__disclosure_remember(agent->folder, &agreement, x, error)) && !is_custom)
+        status = fplt__plan_resolution_model(&agreement, x, record, NULL, &model, error);
+    if (!status && agreement.private && !agent->sets) /* not built by this process */
+        agent->unsettled = plan;
+    else if (!status && agreement.private && !(status = settle(agent, &plan, error)))
+        status = certify(agent, &agreement, &plan, model, &certificate, error);
     if (!status)
-        status = write_files(agent, &agreement, x, certificate, error);
+        status = is_custom ? write_custom(agent, &agreement, x, record, error)
+                           : write_files(agent, model, certificate, error);
+    free(record);
     fplt_free(certificate);
-    fplt_model_destroy(bare);
+    fplt_model_destroy(model);
     fplt__agreement_clear(&agreement);
     return status;
 }
@@ -133,21 +161,30 @@ static fplt_status write_model(fplt__agent *agent, const double *x, fplt_error *
 void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
-    agent->unwritten =
-        action->model && agent->plan && write_model(agent, action->model, &error) != FPLT_OK;
+    if (!agent->plan && action->document)
+        agent->plan = fplt__strndup(action->document, action->document_size);
+    agent->unwritten = action->model && agent->plan &&
+                       write_model(agent, action->model, action->dimension, &error) != FPLT_OK;
     if (agent->unwritten)
         fplt__agent_log(agent, "disk", "the model was not written: %s", error.text);
     agent->outcome.finished = 1;
     agent->outcome.rounds = fplt__site_get_view(agent->site).round;
     snprintf(agent->outcome.outcome, sizeof agent->outcome.outcome, "done");
     snprintf(agent->outcome.sentence, sizeof agent->outcome.sentence, "the run is over");
+    fplt__agent_record_end(agent, action->model, action->dimension);
+    fplt__agent_sign_record(agent);
     fplt__agent_log(agent, "done", "the run is over%s%s",
                     *agent->outcome.model ? "; model in " : "", agent->outcome.model);
+    if (!fplt_settings_switch(agent->settings, "once"))
+        fplt__agent_log(
+            agent, "waiting",
+            "for the next run, until this process is ended (Ctrl-C); with --once it ends "
+            "by itself");
 }
 
 /* The receipt that the state of the agent remembers */
 
-fplt_status fplt_federation_adopt(const char *folder, fplt_error *error)
+fplt_status fplt__federation_adopt(const char *folder, fplt_error *error)
 {
     char path[4200];
     fplt__site_store *store = NULL;

@@ -11,10 +11,12 @@
 #include <sodium.h>
 
 #include "base/buffer.h"
-#include "fedplt/file.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/network.h"
 #include "federation/plan/routes.h"
 #include "fedplt/federation.h"
+#include "federation/plan/program.h"
 #include "pki/authority.h"
 #include "http/client.h"
 
@@ -44,7 +46,7 @@ static fplt_status write_template(const char *folder, const char *federation, co
         "# run: 2                  # the next run\n"
         "# continue: yes           # which begins at the last model\n",
         federation, port, port, port < 65533 ? port + 2 : 0);
-    return fplt_file_save(path, 0644, text, strlen(text), error);
+    return fplt__file_save(path, 0644, text, strlen(text), error);
 }
 
 fplt_status fplt_federation_found(const char *folder, const char *federation, const char *address,
@@ -152,10 +154,10 @@ static fplt_status own_key(const char *folder, char **key, fplt_error *error)
                               path);
     path_in(folder, "agent.key", path);
     if (access(path, F_OK) == 0)
-        return fplt_file_read(path, MAX_PEM, key, &size, error);
+        return fplt__file_read(path, MAX_PEM, key, &size, error);
     if ((status = fplt__key_make(key, error)))
         return status;
-    return fplt_file_save(path, 0600, *key, strlen(*key), error);
+    return fplt__file_save(path, 0600, *key, strlen(*key), error);
 }
 
 /* Asked for twice, it must be the same bytes: the coordinator lets one request use an invitation. */
@@ -166,13 +168,13 @@ static fplt_status own_request(const char *folder, const char *key, const char *
     size_t size;
     path_in(folder, "agent.request", path);
     if (access(path, F_OK) == 0) {
-        fplt_status status = fplt_file_read(path, MAX_PEM, request, &size, error);
+        fplt_status status = fplt__file_read(path, MAX_PEM, request, &size, error);
         if (status || (!fplt__request_read(*request, known, NULL) && strcmp(known, name) == 0))
             return status;
         fplt__free(*request);
     }
     fplt_status status = fplt__request_make(key, name, request, error);
-    return status ? status : fplt_file_save(path, 0644, *request, strlen(*request), error);
+    return status ? status : fplt__file_save(path, 0644, *request, strlen(*request), error);
 }
 
 fplt_status fplt_federation_request(const char *folder, const char *name, char **request,
@@ -194,7 +196,8 @@ fplt_status fplt_federation_request(const char *folder, const char *name, char *
 static fplt_status call(const char *url, const char *proxy, const char *authority,
                         const fplt__call *wanted, char **text, fplt_error *error)
 {
-    fplt__client_settings settings = {.url = url, .authority = authority, .proxy = proxy};
+    fplt__client_settings settings = {
+        .url = url, .authority = authority, .proxy = proxy, .explain = fplt__certificate_explain};
     fplt__client *client;
     fplt__answered answered;
     *text = NULL;
@@ -243,7 +246,7 @@ static fplt_status save_certificate(const char *folder, const char *certificate,
         return status;
     snprintf(name, FPLT_NAME_SIZE, "%s", identity.name);
     path_in(folder, "agent.pem", path);
-    if ((status = fplt_file_save(path, 0644, certificate, strlen(certificate), error)))
+    if ((status = fplt__file_save(path, 0644, certificate, strlen(certificate), error)))
         return status;
     path_in(folder, "agent.request", path);
     unlink(path);
@@ -262,7 +265,7 @@ static fplt_status save_certificate(const char *folder, const char *certificate,
         "#   epsilon: 2             # budget of all runs; off: to train without privacy\n",
         strchr(invitation->host, ':') ? "[" : "", invitation->host,
         strchr(invitation->host, ':') ? "]" : "", invitation->port, identity.federation);
-    return fplt_file_save(path, 0644, text, strlen(text), error);
+    return fplt__file_save(path, 0644, text, strlen(text), error);
 }
 
 static fplt_status address_of(const fplt__invitation *invitation, char *url, size_t size,
@@ -277,8 +280,8 @@ static fplt_status address_of(const fplt__invitation *invitation, char *url, siz
                                 invitation->host);
 }
 
-fplt_status fplt_federation_join_address(const char *code, char *url, size_t size,
-                                         fplt_error *error)
+fplt_status fplt__federation_join_address(const char *code, char *url, size_t size,
+                                          fplt_error *error)
 {
     fplt__invitation invitation;
     fplt_status status = fplt__invitation_parse(code, &invitation, error);

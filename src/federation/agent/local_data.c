@@ -1,6 +1,5 @@
 /* An agent's data: read as its own settings and the proposal say, measured, transformed, made a cost. */
-#include <errno.h>
-#include <sodium.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,104 +7,121 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
 #include "data/schema.h"
+#include "data/schema_access.h"
+#include "engine/hub_node.h"
 #include "engine/member.h"
 #include "fedplt/noise.h"
+#include "job/auto.h"
 #include "job/job.h"
 #include "federation/plan/columns.h"
+#include "federation/plan/custom_model.h"
+#include "federation/plan/run_design.h"
 #include "federation/agent/local_data.h"
 #include "promise/promise.h"
 
 struct fplt__local_data {
     fplt_settings *settings;
+    fplt_settings
+        *terms; /* what the proposal says alone: the site may read its file in another way */
     fplt_schema *schema;    /* of the proposal, or NULL */
     fplt_job_source source; /* what a promise sets */
     fplt_dataset *training, *held_out;
     fplt__dictionary own; /* what the file has; nothing where a schema of the proposal says it */
     char *
         settled; /* owned: the common dictionary that the rows have; NULL: not yet, or by the schema */
+    double *prepared; /* owned: as it was told (fplt__local_data_prepare); NULL: not yet */
+    size_t prepared_count;
+    fplt__local_formula formula;
     fplt_objective *objective;
+    const fplt_objective *lent; /* a custom cost, in place of all rows; NULL: none */
     fplt_noise *noise;
     fplt_noise_source source_of_noise;
     fplt_objective *scored; /* of the held-out rows; made when they are asked for */
     double *scratch;        /* for them */
+    fplt__row_sets sets;
+    double *
+        norms; /* owned: of the packed rows, and scratch behind them; made when they are asked for */
+    double *judged; /* behind these: the point at which influence was asked for last; NULL: none */
 };
 
-static const fplt_setting_need site_needs[] = {
-    {"agents", NULL, "a site is one agent"},
-    {"site", "!schema", NULL}, /* whose rows they are is known */
-    {NULL, NULL, NULL},
-};
-
-fplt_status fplt__site_effective(const fplt_settings *site, fplt_error *error)
+/* The rows on one side of a split. */
+static fplt_status take_side(const fplt_dataset *rows, const unsigned char *held, int side,
+                             fplt_dataset **made, fplt_error *error)
 {
-    fplt_status status = fplt_settings_effective(site, error);
-    return status ? status : fplt_settings_effective_alone(site, "agent", site_needs, error);
-}
-
-/* What the site says about its files goes beside what the proposal says about everything else. */
-static fplt_status take_reading(const fplt_settings *site, fplt_settings *settings,
-                                fplt_error *error)
-{
-    const fplt_setting *row;
-    const char *group;
-    fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && (row = fplt_settings_row(site, i, &group)); i++)
-        if (strcmp(group, "data") == 0 && fplt_settings_given(site, row->name))
-            status = fplt_settings_set(settings, row->name, fplt_settings_text(site, row->name),
-                                       fplt_settings_origin(site, row->name), error);
+    size_t *order, count = 0;
+    fplt_status status = fplt__alloc_into(&order, rows->rows, sizeof *order, "rows", error);
+    if (status)
+        return status;
+    for (size_t r = 0; r < rows->rows; r++)
+        if (held[r] == side)
+            order[count++] = r;
+    status = fplt__dataset_select(rows, order, &count, 1, 1, made, error);
+    fplt__free(order);
     return status;
 }
 
-static fplt_status hold_out(fplt__local_data *material, uint32_t identity, fplt_error *error)
+/* By the secret of the site: which rows are held out is nothing that a proposal chooses. */
+static fplt_status hold_out_by_secret(fplt__local_data *material, const uint8_t *secret,
+                                      double share, fplt_dataset **kept, fplt_error *error)
+{
+    const fplt_dataset *rows = material->training;
+    fplt__row_set hashes;
+    unsigned char *held = NULL;
+    fplt_status status =
+        fplt__row_set_read(material->settings, material->schema, rows, secret, &hashes, error);
+    if (!status)
+        status = fplt__alloc_into(&held, rows->rows, 1, "held-out rows", error);
+    if (!status && share > 0)
+        status = fplt__row_set_hold_out(&hashes, secret, share, held, error);
+    if (!status)
+        status = fplt__row_set_used(&hashes, rows, material->schema, held, 0, &material->sets.used,
+                                    error);
+    if (!status && share > 0 &&
+        !(status = fplt__row_set_used(&hashes, rows, material->schema, held, 1,
+                                      &material->sets.held, error)) &&
+        !(status = take_side(rows, held, 0, kept, error)))
+        status = take_side(rows, held, 1, &material->held_out, error);
+    fplt__row_set_sort(&hashes);
+    material->sets.all = hashes;
+    fplt__free(held);
+    return status;
+}
+
+static fplt_status hold_out(fplt__local_data *material, const fplt__local_source *from,
+                            fplt_error *error)
 {
     double share = fplt_settings_real(material->settings, "holdout");
     uint64_t seed = (uint64_t)fplt_settings_integer(material->settings, "seed");
-    fplt_dataset *kept;
-    if (!(share > 0))
-        return FPLT_OK;
-    fplt_status status = fplt_dataset_split_from(material->training, identity, share, seed, &kept,
-                                                 &material->held_out, error);
-    if (status)
+    fplt_dataset *kept = NULL;
+    fplt_status status = FPLT_OK;
+    if (from->secret)
+        status = hold_out_by_secret(material, from->secret, share, &kept, error);
+    else if (share > 0)
+        status = fplt__dataset_split_from(material->training, from->member_index, share, seed,
+                                          &kept, &material->held_out, error);
+    if (status || !kept) {
+        fplt_dataset_destroy(kept);
         return status;
+    }
     fplt_dataset_destroy(material->training);
     material->training = kept;
     return FPLT_OK;
-}
-
-/* A schema that was agreed on says how rows are read: one of the site's own must be the same. */
-static fplt_status check_schema(const fplt_settings *site, const fplt_schema *schema,
-                                fplt_error *error)
-{
-    const char *path = fplt_settings_text(site, "schema");
-    fplt_schema *own = NULL;
-    fplt_status status = !schema ? FPLT_OK
-                                 : fplt__settings_effective_beside(site, site_needs, "schema",
-                                                                   "the proposal's schema", error);
-    if (status || !path || !schema)
-        return status;
-    status = fplt_schema_read(path, &own, error);
-    if (!status && strcmp(fplt_schema_digest(own), fplt_schema_digest(schema)) != 0)
-        status =
-            fplt_error_set(error, FPLT_BAD_DATA,
-                           "%s: not the schema of the proposal; leave it out, or agree with the "
-                           "coordinator on one",
-                           path);
-    fplt_schema_destroy(own);
-    return status;
 }
 
 /* By the proposal's schema, or as the site says with what the proposal declares. */
 static fplt_status read_rows(fplt__local_data *material, const fplt__proposal *proposal,
                              char *abroad, fplt_error *error)
 {
-    fplt_read_settings read = fplt_job_read(material->settings);
+    fplt_read_settings read = fplt__job_read(material->settings);
     fplt__dictionary declared;
     read.schema = material->schema;
     read.site = "none"; /* whose rows they are is known */
     if (material->schema)
-        return fplt_job_dataset(material->settings, 0, NULL, 0, &read, &material->training, error);
+        return fplt__job_dataset(material->settings, 0, NULL, 0, &read, &material->training, error);
     fplt_status status = fplt__columns_read(proposal->dictionary, &declared, error);
     if (!status)
         status = fplt__columns_read_rows(material->settings, &declared, &material->training,
@@ -114,20 +130,29 @@ static fplt_status read_rows(fplt__local_data *material, const fplt__proposal *p
     return status;
 }
 
+/* Each of several files is read as a site of its own, whatever `site` says. */
+static int is_list(const char *data)
+{
+    char first[4096];
+    return *fplt__list_next(data, first, sizeof first) != 0;
+}
+
 static fplt_status read_data(fplt__local_data *material, const fplt__proposal *proposal,
                              char *abroad, fplt_error *error)
 {
-    fplt_read_settings read = fplt_job_read(material->settings);
-    const char *data = fplt_settings_text(material->settings, "data");
+    fplt_read_settings read = fplt__job_read(material->settings);
+    const char *data = fplt_settings_text(material->settings, "data"),
+               *agreed = fplt__pair_find(proposal->setting, proposal->settings, "missing"),
+               *own = fplt_settings_text(material->settings, "missing");
     if (!data)
-        return fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
-    if (read.keep_missing)
+        return fplt__site_no_data(error);
+    if (read.keep_missing && (!agreed || strcmp(agreed, own) != 0))
         return fplt_error_set(
-            error, FPLT_UNSUPPORTED,
-            "%s: missing is %s, but what to fill in would have to be found over all "
-            "sites; fill it in at the site, or declare a constant in the schema",
-            fplt_settings_origin(material->settings, "missing"),
-            fplt_settings_text(material->settings, "missing"));
+            error, FPLT_BAD_VALUE,
+            "%s: missing is %s, but what to fill in is found over all sites, and the proposal says "
+            "missing %s; leave it out here, or ask the coordinator for `train: {missing: %s}`",
+            fplt__settings_origin(material->settings, "missing"), own, agreed ? agreed : "refuse",
+            own);
     fplt_status status = read_rows(material, proposal, abroad, error);
     if (!status)
         status = fplt__job_labelled(material->settings,
@@ -137,14 +162,49 @@ static fplt_status read_data(fplt__local_data *material, const fplt__proposal *p
                                     error);
     if (!status && fplt_dataset_agents(material->training) != 1)
         status = fplt_error_set(error, FPLT_BAD_DATA,
-                                "%s has the rows of %u sites, but an agent has one; say "
-                                "`site: none` if they are all its own",
-                                data, fplt_dataset_agents(material->training));
+                                "%s has the rows of %u sites, but an agent has one; %s", data,
+                                fplt_dataset_agents(material->training),
+                                is_list(data) ? "put the rows of all files into one file"
+                                              : "say `site: none` if they are all its own");
     return status;
 }
 
+/* What the formula of the proposal needs of the rows. */
+static fplt__formula_rows formula_rows(const fplt__local_data *material, char *abroad)
+{
+    return (fplt__formula_rows){.settings = material->settings,
+                                .label = material->schema ? NULL : material->own.label.name,
+                                .training = material->training,
+                                .held_out = material->held_out,
+                                .abroad = abroad};
+}
+
+static fplt_status begin_formula(fplt__local_data *material, char *abroad, fplt_error *error)
+{
+    fplt__formula_rows rows = formula_rows(material, abroad);
+    return fplt__local_formula_begin(&material->formula, &rows, error);
+}
+
+static fplt_status count_formula(fplt__local_data *material, char *abroad, fplt_error *error)
+{
+    fplt__formula_rows rows = formula_rows(material, abroad);
+    return fplt__local_formula_count(&material->formula, &rows, error);
+}
+
+const fplt__local_formula *fplt__local_data_formula(const fplt__local_data *material)
+{
+    return &material->formula;
+}
+
+fplt_status fplt__local_data_expand(fplt__local_data *material, const char *numbers,
+                                    char abroad[FPLT__SENTENCE], fplt_error *error)
+{
+    fplt__formula_rows rows = formula_rows(material, abroad);
+    return fplt__local_formula_expand(&material->formula, &rows, numbers, error);
+}
+
 fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__proposal *proposal,
-                                    uint32_t identity, fplt__local_data **out,
+                                    const fplt__local_source *from, fplt__local_data **out,
                                     char abroad[FPLT__SENTENCE], fplt_error *error)
 {
     *out = NULL;
@@ -153,83 +213,36 @@ fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__propo
     fplt_status status = fplt__alloc_into(&material, 1, sizeof *material, "the data", error);
     if (status)
         return status;
-    if ((status = fplt__plan_resolution_settings(proposal, 1, &material->settings, error)) ||
-        (status = take_reading(site, material->settings, error)) ||
-        (status = fplt__plan_resolution_schema(proposal, &material->schema, error)) ||
-        (status = check_schema(site, material->schema, error))) {
+    int reads = !fplt__is_custom(proposal);
+    material->lent = reads ? NULL : from->cost->objective;
+    if ((status = fplt__plan_resolution_settings(proposal, reads, &material->settings, error)) ||
+        (status = fplt__plan_resolution_settings(proposal, 0, &material->terms, error))) {
         fplt__local_data_destroy(material);
         return status;
     }
+    if (!reads) {
+        *out = material;
+        return FPLT_OK;
+    }
+    if ((status = fplt__site_take_reading(site, material->settings, error)) ||
+        (status = fplt__proposal_schema(proposal, &material->schema, error)) ||
+        (status = fplt__site_check_schema(site, material->schema, error))) {
+        fplt__local_data_destroy(material);
+        return status;
+    }
+    if (fplt__promise_wanted(material->settings))
+        fplt__schema_be_lenient(material->schema);
     material->source.schema = material->schema;
     if ((status = fplt_promise_prepare(material->settings, &material->source, error)) ||
         (status = read_data(material, proposal, abroad, error)) ||
-        (status = hold_out(material, identity, error))) {
+        (status = hold_out(material, from, error)) ||
+        (status = material->schema ? begin_formula(material, abroad, error)
+                                   : count_formula(material, abroad, error))) {
         fplt__local_data_destroy(material);
         return status;
     }
     *out = material;
     return FPLT_OK;
-}
-
-/* The files by themselves */
-
-static fplt_status no_data(fplt_error *error)
-{
-    return fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
-}
-
-fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
-                                 fplt_error *error)
-{
-    const char *list = fplt_settings_text(site, "data");
-    char path[4096];
-    const char *paths[] = {path};
-    fplt_read_settings read = fplt_job_read(site);
-    fplt_schema *schema = NULL;
-    fplt_status status = list ? fplt_job_schema(site, &schema, error) : no_data(error);
-    *rows = *features = 0;
-    read.schema = schema;
-    while (!status && *list) {
-        fplt_dataset *dataset;
-        list = fplt_list_next(list, path, sizeof path);
-        if (!(status = fplt_dataset_read(paths, 1, &read, &dataset, error))) {
-            *rows += fplt_dataset_rows(dataset);
-            *features = fplt_dataset_features(dataset);
-            fplt_dataset_destroy(dataset);
-        }
-    }
-    fplt_schema_destroy(schema);
-    return status;
-}
-
-static fplt_status add_file(const char *path, crypto_generichash_state *state, fplt_error *error)
-{
-    unsigned char bytes[65536];
-    size_t got;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return fplt_error_set(error, FPLT_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
-        crypto_generichash_update(state, bytes, got);
-    int failed = ferror(file);
-    fclose(file);
-    return failed ? fplt_error_set(error, FPLT_IO, "%s: cannot be read", path) : FPLT_OK;
-}
-
-fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *digest,
-                                   fplt_error *error)
-{
-    const char *list = fplt_settings_text(site, "data");
-    char path[4096];
-    crypto_generichash_state state;
-    fplt_status status = list ? FPLT_OK : no_data(error);
-    crypto_generichash_init(&state, NULL, 0, sizeof *digest);
-    while (!status && *list) {
-        list = fplt_list_next(list, path, sizeof path);
-        status = add_file(path, &state, error);
-    }
-    crypto_generichash_final(&state, digest->byte, sizeof *digest);
-    return status;
 }
 
 void fplt__local_data_destroy(fplt__local_data *material)
@@ -242,29 +255,57 @@ void fplt__local_data_destroy(fplt__local_data *material)
     fplt_dataset_destroy(material->held_out);
     fplt_schema_destroy(material->schema);
     fplt_settings_destroy(material->settings);
+    fplt_settings_destroy(material->terms);
     fplt__dictionary_clear(&material->own);
     fplt__free(material->settled);
+    fplt__free(material->prepared);
+    fplt__local_formula_clear(&material->formula);
     fplt_noise_destroy(material->noise);
     fplt__free(material->scratch);
+    fplt__free(material->norms);
+    fplt__row_set_clear(&material->sets.all);
+    fplt__row_set_clear(&material->sets.used);
+    fplt__row_set_clear(&material->sets.held);
     fplt__free(material);
+}
+
+static const fplt_objective *cost_of(const fplt__local_data *material)
+{
+    return material->lent ? material->lent : material->objective;
 }
 
 uint64_t fplt__local_data_records(const fplt__local_data *material)
 {
-    return fplt_dataset_rows(material->training);
+    return material->lent ? fplt_objective_records(material->lent, 0)
+                          : fplt_dataset_rows(material->training);
+}
+
+uint64_t fplt__local_data_held_out(const fplt__local_data *material)
+{
+    return material->held_out ? fplt_dataset_rows(material->held_out) : 0;
+}
+
+const fplt__row_sets *fplt__local_data_row_sets(const fplt__local_data *material)
+{
+    return &material->sets;
 }
 
 fplt__form fplt__local_data_form(const fplt__local_data *material)
 {
+    if (material->lent)
+        return fplt__custom_form_of(fplt_objective_dimension(material->lent));
     return (fplt__form){.task = fplt_dataset_task(material->training),
-                        .features = fplt_dataset_features(material->training),
+                        .features = material->formula.columns
+                                        ? material->formula.columns
+                                        : fplt_dataset_features(material->training),
                         .outputs = fplt_dataset_outputs(material->training),
                         .dense = material->training->dense != NULL};
 }
 
 size_t fplt__local_data_dimension(const fplt__local_data *material)
 {
-    return material->objective ? fplt_objective_dimension(material->objective) : 0;
+    const fplt_objective *cost = cost_of(material);
+    return cost ? fplt_objective_dimension(cost) : 0;
 }
 
 const fplt_dataset *fplt__local_data_rows(const fplt__local_data *material)
@@ -282,12 +323,30 @@ fplt_status fplt__local_data_names(const fplt__local_data *material, char **text
 
 int fplt__local_data_is_settled(const fplt__local_data *material)
 {
-    return material->schema || material->settled;
+    return material->schema || material->settled || material->lent;
 }
 
 int fplt__local_data_is_changed(const fplt__local_data *material)
 {
-    return material->settled || material->objective;
+    return material->settled || material->prepared || material->formula.numbers ||
+           material->objective;
+}
+
+/* Levels that other sites have are missing, too, where a category is. */
+static fplt_status spread_missing(fplt__local_data *material, const fplt__dictionary *common,
+                                  fplt_error *error)
+{
+    uint32_t *group;
+    fplt_status status =
+        fplt__alloc_into(&group, fplt__columns_count(common), sizeof *group, "columns", error);
+    if (status)
+        return status;
+    fplt__columns_groups(common, group);
+    status = fplt__dataset_spread_missing(material->training, group, error);
+    if (!status && material->held_out)
+        status = fplt__dataset_spread_missing(material->held_out, group, error);
+    fplt__free(group);
+    return status;
 }
 
 static fplt_status conform(fplt__local_data *material, const fplt__dictionary *common,
@@ -301,6 +360,8 @@ static fplt_status conform(fplt__local_data *material, const fplt__dictionary *c
         status = fplt__dataset_conform(material->training, &features, &classes, error);
     if (!status && material->held_out)
         status = fplt__dataset_conform(material->held_out, &features, &classes, error);
+    if (!status && fplt__preparation_fills(material->terms))
+        status = spread_missing(material, common, error);
     fplt__names_clear(&features);
     fplt__names_clear(&classes);
     return status;
@@ -338,11 +399,65 @@ fplt_status fplt__local_data_settle(fplt__local_data *material, const char *text
     if (status)
         return status;
     if (!(status = check_settled(&common, error)) &&
-        !(status = fplt__columns_check(&match, &material->own, error)))
-        status = conform(material, &common, error);
+        !(status = fplt__columns_check(&match, &material->own, error)) &&
+        !(status = conform(material, &common, error)))
+        status = begin_formula(material, abroad, error);
     if (!status && !(material->settled = fplt__strdup(text)))
         status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the names of columns");
     fplt__dictionary_clear(&common);
+    return status;
+}
+
+/* Preparation */
+
+fplt_status fplt__local_data_preparation(const fplt__local_data *material, fplt__preparation *made,
+                                         fplt_error *error)
+{
+    fplt__form form = fplt__local_data_form(material);
+    return fplt__preparation_make(material->terms, material->settled, &form, made, error);
+}
+
+int fplt__local_data_is_prepared(const fplt__local_data *material)
+{
+    return material->prepared || !fplt__preparation_steps(material->terms);
+}
+
+static fplt_status fill_rows(fplt_dataset *rows, const double *fill, size_t fills,
+                             fplt_error *error)
+{
+    fplt_transform filling = {.features = fills, .fill = (double *)fill};
+    return rows && fills ? fplt_transform_apply(&filling, rows, error) : FPLT_OK;
+}
+
+fplt_status fplt__local_data_prepare(fplt__local_data *material, const fplt__prepared *told,
+                                     fplt_error *error)
+{
+    double *kept;
+    size_t count = told->fills + told->classes;
+    fplt_status status = fplt__alloc_into(&kept, count + 1, sizeof *kept, "fill values", error);
+    if (status)
+        return status;
+    if (told->fills)
+        memcpy(kept, told->fill, told->fills * sizeof *kept);
+    for (size_t k = 0; k < told->classes; k++)
+        kept[told->fills + k] = (double)told->class_rows[k];
+    if (material->prepared) {
+        int same = count == material->prepared_count;
+        for (size_t i = 0; same && i < count; i++)
+            same = kept[i] == material->prepared[i];
+        fplt__free(kept);
+        return same
+                   ? FPLT_OK
+                   : fplt_error_set(error, FPLT_BAD_DATA,
+                                    "the coordinator changes what fills missing values or the rows "
+                                    "of classes during a run; start the agent again for a new "
+                                    "one");
+    }
+    material->prepared = kept;
+    material->prepared_count = count;
+    if (!(status = fill_rows(material->training, told->fill, told->fills, error)) &&
+        !(status = fill_rows(material->held_out, told->fill, told->fills, error)) && told->classes)
+        status = fplt__dataset_balance_by(material->training, told->class_rows, error);
     return status;
 }
 
@@ -366,7 +481,7 @@ static fplt_status transform(fplt__local_data *material, const fplt__agreement *
 fplt_status fplt__local_data_shape(fplt__local_data *material, const fplt__agreement *agreement,
                                    uint32_t all_agents, uint64_t all_records, fplt_error *error)
 {
-    if (material->objective)
+    if (cost_of(material))
         return FPLT_OK;
     fplt_status status = transform(material, agreement, error);
     if (status)
@@ -381,9 +496,52 @@ fplt_status fplt__local_data_shape(fplt__local_data *material, const fplt__agree
 fplt_status fplt__local_data_curvature_bounds(fplt__local_data *material,
                                               fplt_curvature_bounds *bend, fplt_error *error)
 {
-    FPLT__ASSERT(material->objective);
+    FPLT__ASSERT(cost_of(material));
     *bend = (fplt_curvature_bounds){{0, 0}, 0};
-    return fplt_curvature_bounds_find(material->objective, 0, NULL, bend, error);
+    return fplt__curvature_bounds_find(cost_of(material), 0, NULL, bend, error);
+}
+
+static fplt_status make_norms(fplt__local_data *material, fplt_error *error)
+{
+    size_t rows = fplt_dataset_rows(material->training);
+    fplt_status status = fplt__alloc_into(&material->norms,
+                                          rows + fplt_objective_scratch(material->objective) +
+                                              fplt__local_data_dimension(material),
+                                          sizeof *material->norms, "norms of rows", error);
+    if (!status &&
+        (status = fplt__objective_row_norms(material->objective, 0, material->norms, error))) {
+        fplt__free(material->norms);
+        material->norms = NULL;
+    }
+    return status;
+}
+
+fplt_status fplt__local_data_influence(fplt__local_data *material, const double *x, double bound,
+                                       fplt__influence *influence, fplt_error *error)
+{
+    if (material->lent)
+        return FPLT_UNSUPPORTED;
+    FPLT__ASSERT(material->objective);
+    fplt_status status = material->norms ? FPLT_OK : make_norms(material, error);
+    if (status)
+        return status;
+    double *scratch = material->norms + fplt_dataset_rows(material->training);
+    material->judged = NULL;
+    status = fplt__objective_influence(material->objective, 0, x, material->norms, bound, scratch,
+                                       influence);
+    if (status)
+        return status;
+    material->judged = scratch + fplt_objective_scratch(material->objective);
+    memcpy(material->judged, x, fplt__local_data_dimension(material) * sizeof *x);
+    return FPLT_OK;
+}
+
+double fplt__local_data_moved(const fplt__local_data *material, const double *x)
+{
+    double square = 0;
+    for (size_t j = 0; material->judged && j < fplt__local_data_dimension(material); j++)
+        square += (x[j] - material->judged[j]) * (x[j] - material->judged[j]);
+    return material->judged ? sqrt(square) : INFINITY;
 }
 
 /* The node */
@@ -437,9 +595,9 @@ fplt_status fplt__local_data_node(fplt__local_data *material, const fplt__agreem
                                   uint32_t identity, const double *start, fplt_node **node,
                                   fplt_error *error)
 {
-    FPLT__ASSERT(material->objective && identity < agreement->proposal.members);
+    FPLT__ASSERT(cost_of(material) && identity < agreement->proposal.members);
     fplt_participation *participation;
-    fplt_node_settings settings = {.objective = material->objective,
+    fplt_node_settings settings = {.objective = cost_of(material),
                                    .member_index = identity,
                                    .start = start,
                                    .second = start,
@@ -449,8 +607,8 @@ fplt_status fplt__local_data_node(fplt__local_data *material, const fplt__agreem
         (status = fplt__job_training(material->settings, &material->source, &settings.training,
                                      error)) ||
         (status = set_privacy(material, agreement, &settings, error)) ||
-        (status = fplt_job_participation(material->settings, agreement->proposal.members,
-                                         &participation, error)))
+        (status = fplt__job_participation(material->settings, agreement->proposal.members,
+                                          &participation, error)))
         return status;
     settings.cohort = fplt_expected_cohort(participation);
     fplt_participation_destroy(participation);
@@ -472,12 +630,12 @@ static fplt_status make_scores(fplt__local_data *material, fplt_error *error)
         return status;
     size_t n = fplt_objective_dimension(material->scored);
     return fplt__alloc_into(&material->scratch,
-                            n + FPLT_MEASURES + fplt_objective_scratch(material->scored),
+                            n + FPLT__MEASURES + fplt_objective_scratch(material->scored),
                             sizeof *material->scratch, "held-out rows", error);
 }
 
 fplt_status fplt__local_data_score(fplt__local_data *material, const double *x,
-                                   double out[FPLT_MEASURES])
+                                   double out[FPLT__MEASURES])
 {
     fplt_error error;
     if (!material->held_out)
@@ -486,9 +644,9 @@ fplt_status fplt__local_data_score(fplt__local_data *material, const double *x,
         return error.status;
     size_t n = fplt_objective_dimension(material->scored);
     fplt_status status = fplt__member_measure(material->scored, 0, x, material->scratch,
-                                              material->scratch + n + FPLT_MEASURES);
+                                              material->scratch + n + FPLT__MEASURES);
     FPLT__ASSERT(!material->objective || n == fplt__local_data_dimension(material));
-    memcpy(out, material->scratch + n, FPLT_MEASURES * sizeof *out);
+    memcpy(out, material->scratch + n, FPLT__MEASURES * sizeof *out);
     out[0] *= (double)fplt_dataset_rows(material->held_out);
     return status;
 }

@@ -4,11 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buffer.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "federation/plan/custom_model.h"
+#include "federation/plan/run_design.h"
 #include "federation/plan/columns.h"
 #include "federation/plan/plan_resolution.h"
 #include "federation/plan/proposal_text.h"
+#include "fedplt/algorithm.h"
+#include "promise/ledger.h"
+#include "promise/promise.h"
 #include "trainer/declare.h"
 
 const fplt_setting fplt__policy_table[] = {
@@ -24,7 +32,7 @@ const fplt_setting fplt__policy_table[] = {
      "budget of privacy for all runs; off: to train without privacy", 0, 0},
     {"policy.delta", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "1e-5", 0, 1, NULL,
      "delta that belongs to the budget", 0, 0, .needs = "policy.epsilon!=off"},
-    {"policy.allow", FPLT_TEXT, FPLT_LIST, "facts,measure,score", 0, 0, NULL,
+    {"policy.allow", FPLT_TEXT, FPLT_LIST, "facts,measure,score,information", 0, 0, NULL,
      "what may leave besides updates while privacy is off: facts, measure, score, information", 0,
      0, .needs = "policy.epsilon=off"},
     FPLT_SETTINGS_END,
@@ -35,7 +43,7 @@ static int lists(const fplt_settings *settings, const char *name, const char *wo
     const char *list = fplt_settings_text(settings, name);
     char item[128];
     while (list && *list) {
-        list = fplt_list_next(list, item, sizeof item);
+        list = fplt__list_next(list, item, sizeof item);
         if (strcmp(item, word) == 0)
             return 1;
     }
@@ -55,7 +63,7 @@ fplt_status fplt__policy_against(const fplt_settings *settings, const char *name
 {
     int given = fplt_settings_given(settings, name);
     return fplt_error_set(error, FPLT_FAILED, "%.100s%srejected by the site's policy: %s: %s%s%s",
-                          given ? fplt_settings_origin(settings, name) : "", given ? ": " : "",
+                          given ? fplt__settings_origin(settings, name) : "", given ? ": " : "",
                           name, what, *value ? " " : "", value);
 }
 
@@ -63,6 +71,23 @@ int fplt__policy_is_off(const fplt_settings *settings)
 {
     const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
     return epsilon && strcmp(epsilon, "off") == 0;
+}
+
+int fplt__policy_is_simulated(const fplt__proposal *proposal)
+{
+    const char *noise = fplt__pair_find(proposal->privacy, proposal->privacies, "noise");
+    return noise && strcmp(noise, "simulated") == 0;
+}
+
+int fplt__policy_is_private(const fplt_settings *site, const fplt__proposal *proposal)
+{
+    return proposal->privacies && !fplt__policy_is_simulated(proposal) &&
+           !fplt__policy_is_off(site);
+}
+
+int fplt__policy_allows_exclusion(const fplt_settings *site)
+{
+    return strcmp(fplt_settings_text(site, "policy.exclusion"), "allow") == 0;
 }
 
 int fplt__policy_has_budget(const fplt_settings *settings)
@@ -94,10 +119,13 @@ static fplt_status judge_facts(const fplt_settings *settings, const fplt__propos
 {
     if (proposal->privacies || lists(settings, "policy.allow", "facts"))
         return FPLT_OK;
-    char needed[300];
-    snprintf(needed, sizeof needed, "%s%s",
-             proposal->schema ? "" : "the names of columns, levels and label words, ",
-             fplt__plan_resolution_fits(terms)
+    char needed[360];
+    snprintf(needed, sizeof needed, "%s%s%s",
+             proposal->schema || fplt__is_custom(proposal)
+                 ? ""
+                 : "the names of columns, levels and label words, ",
+             fplt__run_needs_polys(terms) ? "the moments of the columns in poly(), " : "",
+             fplt__plan_resolution_fits(terms) && !fplt__is_custom(proposal)
                  ? "the curvature of the cost and, because columns are standardised, their "
                    "ranges, means and deviations (with `standardise: no` or `schema` the "
                    "curvature alone)"
@@ -177,10 +205,10 @@ static fplt_status check_words(const fplt_settings *settings, const char *name,
     const char *list = fplt_settings_text(settings, name);
     char item[128];
     while (list && *list) {
-        list = fplt_list_next(list, item, sizeof item);
+        list = fplt__list_next(list, item, sizeof item);
         if (!is_legal(item))
             return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has '%.60s', but %s",
-                                  fplt_settings_origin(settings, name), name, item, legal);
+                                  fplt__settings_origin(settings, name), name, item, legal);
     }
     return FPLT_OK;
 }
@@ -190,11 +218,11 @@ static fplt_status check_epsilon(const fplt_settings *settings, fplt_error *erro
     const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
     double number;
     if (!epsilon || fplt__policy_is_off(settings) ||
-        (!fplt_parse_real(epsilon, &number) && number > 0))
+        (!fplt__parse_real(epsilon, &number) && number > 0))
         return FPLT_OK;
     return fplt_error_set(error, FPLT_BAD_VALUE,
                           "%s: policy.epsilon is '%.40s', but it must be a number above 0, or off",
-                          fplt_settings_origin(settings, "policy.epsilon"), epsilon);
+                          fplt__settings_origin(settings, "policy.epsilon"), epsilon);
 }
 
 fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error)
@@ -218,7 +246,7 @@ fplt_status fplt__policy_check_federation(const fplt_settings *settings, const c
     if (!fplt__policy_is_given(settings) || lists(settings, "policy.federations", federation))
         return FPLT_OK;
     const char *given = fplt_settings_text(settings, "policy.federations");
-    const char *origin = fplt_settings_origin(settings, "policy.federations");
+    const char *origin = fplt__settings_origin(settings, "policy.federations");
     return fplt_error_set(error, FPLT_BAD_VALUE,
                           "%s%spolicy.federations %s%.100s, but this agent's certificate is of %s: "
                           "nothing would be agreed to; write `federations: [%s]`",
@@ -254,13 +282,13 @@ void fplt__policy_show(const fplt_settings *settings, fplt__buffer *text)
         show_word(settings, "policy.delta", "", text);
 }
 
-fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group)
+fplt__ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group)
 {
     const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
-    fplt_ledger_budget budget = {
+    fplt__ledger_budget budget = {
         .epsilon = INFINITY, .delta = fplt_settings_real(settings, "policy.delta"), .group = group};
     if (epsilon && !fplt__policy_is_off(settings))
-        fplt_parse_real(epsilon, &budget.epsilon);
+        fplt__parse_real(epsilon, &budget.epsilon);
     return budget;
 }
 
@@ -273,7 +301,7 @@ static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__pr
     if (status)
         return status;
     long long rounds = fplt_settings_integer(terms, "rounds");
-    int private = fplt_promise_wanted(terms); /* it plans its rounds: they are looked at then */
+    int private = fplt__promise_wanted(terms); /* it plans its rounds: they are looked at then */
     if (!lists(settings, "policy.federations", proposal->federation))
         status = fplt__policy_against(settings, "policy.federations", error, "does not name",
                                       proposal->federation);
@@ -298,6 +326,15 @@ static fplt_status ask_person(const fplt__consent_source *source, const fplt__pr
 {
     fplt__buffer text = {NULL, 0, 0, FPLT_OK};
     fplt__proposal_show(proposal, &text);
+    if (proposal->secure)
+        fplt__buffer_add(&text,
+                         fplt_settings_given(source->settings, "peers")
+                             ? "identities  as pinned in site.yaml\n"
+                             : "identities  as met first (trust on first use, which does not "
+                               "protect against a malicious operator; `fedplt agent peers` prints "
+                               "what to compare by telephone)\n");
+    if (source->protection)
+        fplt__buffer_format(&text, "protection  %s\n", source->protection);
     int agreed = !text.status && source->watch->agree &&
                  source->watch->agree(source->watch->context, text.text, hash);
     fplt__buffer_clear(&text);
@@ -307,6 +344,18 @@ static fplt_status ask_person(const fplt__consent_source *source, const fplt__pr
                                 "nobody agreed to proposal %.16s...; the site needs a `policy`, or "
                                 "`--plan %s`",
                                 hash, hash);
+}
+
+/* Dates compare as texts. */
+static fplt_status judge_date(const fplt__proposal *proposal, fplt_error *error)
+{
+    char today[16];
+    fplt__date(time(NULL), today);
+    if (!*proposal->expires || strcmp(today, proposal->expires) <= 0)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_FAILED,
+                          "the proposal expired on %s, and today is %s; propose it again",
+                          proposal->expires, today);
 }
 
 fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__proposal *proposal,
@@ -324,6 +373,8 @@ fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__p
         return fplt_error_set(error, FPLT_FAILED,
                               "the proposal is of another federation or authority than this "
                               "agent's certificate");
+    if ((status = judge_date(proposal, error)))
+        return status;
     fplt__hex(hash, sizeof *hash, text);
     if (fplt__policy_is_given(settings) && (status = judge_by_policy(settings, proposal, error)))
         return status;

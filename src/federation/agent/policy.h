@@ -7,6 +7,7 @@
 #include "fedplt/ledger.h"
 #include "job/outline.h"
 #include "pki/certificate.h"
+#include "promise/ledger.h"
 #include "wire/document.h"
 
 extern const fplt_setting fplt__policy_table[];
@@ -16,7 +17,8 @@ typedef struct fplt__consent_source {
     const fplt_settings *settings;
     const fplt_federation_watch *watch;
     const fplt__identity *self;
-    const char *authority; /* certificate, PEM */
+    const char *authority;  /* certificate, PEM */
+    const char *protection; /* of the records of a custom cost, in words; NULL: it is none */
 } fplt__consent_source;
 
 /* FPLT_OK: neither the policy nor --plan is against it. Otherwise the sentence says which line rejects it. */
@@ -30,6 +32,13 @@ fplt_status fplt__policy_agree(const fplt__consent_source *source, const fplt__p
 int fplt__policy_is_given(const fplt_settings *settings);
 /* `policy.epsilon: off`: no budget, runs without privacy are agreed to. */
 int fplt__policy_is_off(const fplt_settings *settings);
+/* The proposal's noise comes from a seed. */
+int fplt__policy_is_simulated(const fplt__proposal *proposal);
+/* Whether noise that this site has a budget for protects its records in such a run: disclosure rules then do not apply. A
+ * site with `policy.epsilon: off` has no budget, and simulated noise protects nobody. */
+int fplt__policy_is_private(const fplt_settings *site, const fplt__proposal *proposal);
+/* Whether the site approved that runs with secure aggregation and without noise go on without a member. */
+int fplt__policy_allows_exclusion(const fplt_settings *site);
 /* A number stands there: what all runs together may cost. */
 int fplt__policy_has_budget(const fplt_settings *settings);
 /* A refusal by one line of the policy: FPLT_FAILED. */
@@ -51,7 +60,7 @@ fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__a
                                     fplt_error *error);
 /* What all runs together may cost `group` records, the unit of a plan's promise, against the coordinator, who sees
  * every message; infinite where no budget is stated. */
-fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group);
+fplt__ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group);
 
 /* Whether policy.allow has the word; without a policy the person who agrees allows it. */
 int fplt__policy_allows_word(const fplt_settings *settings, const char *word);

@@ -4,9 +4,11 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/builder.h"
 #include "fedplt/job.h"
 #include "federation/plan/columns.h"
+#include "job/job.h"
 
 struct reading {
     fplt_settings *settings;
@@ -97,9 +99,9 @@ static fplt_status prepare(struct reading *r, fplt_error *error)
 {
     const char *format;
     fplt_status status;
-    fplt_list_next(fplt_settings_text(r->settings, "data"), r->path, sizeof r->path);
-    r->read = fplt_job_read(r->settings);
-    if ((status = fplt_job_schema(r->settings, &r->schema, error)) ||
+    fplt__list_next(fplt_settings_text(r->settings, "data"), r->path, sizeof r->path);
+    r->read = fplt__job_read(r->settings);
+    if ((status = fplt__job_schema(r->settings, &r->schema, error)) ||
         (status = fplt__format_of(r->path, &r->read, &format, error)))
         return status;
     r->read.schema = r->schema;
@@ -122,7 +124,7 @@ static fplt_status prepare(struct reading *r, fplt_error *error)
 
 static fplt_status read_once(struct reading *r, fplt_dataset **rows, fplt_error *error)
 {
-    return fplt_job_dataset(r->settings, 0, NULL, 0, &r->read, rows, error);
+    return fplt__job_dataset(r->settings, 0, NULL, 0, &r->read, rows, error);
 }
 
 /* By the declared classes: a site need not have all. Where its words are others, they are read as they are, so

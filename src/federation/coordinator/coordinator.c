@@ -2,54 +2,27 @@
 #include "federation/coordinator/coordinator.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/network.h"
 #include "base/status.h"
+#include "engine/hub_node.h"
+#include "federation/plan/control.h"
 #include "federation/plan/proposal_text.h"
+#include "http/broken_pipe.h"
 
 enum {
     MAX_NOTES = 60, /* a minute that a member can cause */
     LAST_SECONDS = 30,
+    CHECKPOINT_EVERY = 512,
     WRITE_SECONDS = 5,
     MAX_HANDS = 4
 };
-
-uint64_t fplt__coordinator_now(void)
-{
-    return (uint64_t)(fplt__now() * 1000);
-}
-
-/* Telling */
-
-static void tell(fplt__coordinator *c, int64_t identity, const char *word, const char *sentence,
-                 double criterion)
-{
-    FPLT__ASSERT(identity < (int64_t)c->members);
-    fplt__leader_view view =
-        c->leader ? fplt__leader_get_view(c->leader) : (fplt__leader_view){.round = 0};
-    fplt_federation_event event = {word, sentence, identity >= 0 ? c->roster[identity] : NULL,
-                                   view.round, criterion};
-    if (c->watch->tell)
-        c->watch->tell(c->watch->context, &event);
-}
-
-void fplt__coordinator_log(fplt__coordinator *c, int64_t identity, const char *word,
-                           const char *format, ...)
-{
-    char sentence[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    tell(c, identity, word, sentence, NAN);
-}
 
 /* Actions */
 
@@ -58,58 +31,62 @@ static void count_accepted(fplt__coordinator *c, const fplt__leader_record *reco
     const fplt__trace_row *trace = record->trace;
     FPLT__ASSERT(record->members == c->members);
     for (uint32_t i = 0; trace && !trace->is_void && i < record->members; i++)
-        c->update[FPLT__UPDATE_ACCEPTED] += trace->accepted[i / 8] >> i % 8 & 1;
+        c->seen.update[FPLT__UPDATE_ACCEPTED] += trace->accepted[i / 8] >> i % 8 & 1;
+}
+
+/* Commits 1, 2, 4, 8, .. 512, and then every 512. */
+static int now_and_then(uint64_t commits)
+{
+    return commits % CHECKPOINT_EVERY == 0 || (commits & (commits - 1)) == 0;
 }
 
 static void save(fplt__coordinator *c, const fplt__leader_record *record)
 {
     double before = fplt__now();
-    FPLT__ASSERT(!c->has_next); /* one record at a time waits for its commit */
+    FPLT__ASSERT(!c->turn.has_next); /* one record at a time waits for its commit */
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = fplt__leader_store_save(c->store, c->run, record, &error);
-    c->next = (fplt__leader_event){.kind = status ? FPLT__LEADER_FAILED : FPLT__LEADER_COMMITTED};
-    c->has_next = 1;
-    c->commit_seconds = fplt__now() - before;
-    c->commits++;
-    if (status)
+    c->turn.next =
+        (fplt__leader_event){.kind = status ? FPLT__LEADER_FAILED : FPLT__LEADER_COMMITTED};
+    c->turn.has_next = 1;
+    c->seen.commit_seconds = fplt__now() - before;
+    c->seen.commits++;
+    if (status) {
         fplt__coordinator_log(c, -1, "disk", "%s; trying again", error.text);
-    else
-        count_accepted(c, record);
+        return;
+    }
+    count_accepted(c, record);
+    /* what a run rests on, and now and then the rest, is not in the log alone; a failure costs nothing but that */
+    if (record->document_changed || record->state != FPLT__ROUND || now_and_then(c->seen.commits))
+        fplt__leader_store_checkpoint(c->store, &error);
 }
 
 static void keep_information(fplt__coordinator *c, const double *information)
 {
     const fplt_plan *plan = &fplt__leader_agreement(c->leader)->plan;
-    size_t count = fplt_plan_information(plan);
+    size_t count = fplt__plan_information(plan);
     if (information &&
-        (c->information ||
-         !fplt__alloc_into(&c->information, count, sizeof *information, "information", NULL)))
-        memcpy(c->information, information, count * sizeof *information);
+        (c->seen.information ||
+         !fplt__alloc_into(&c->seen.information, count, sizeof *information, "information", NULL)))
+        memcpy(c->seen.information, information, count * sizeof *information);
 }
 
 static void measured(fplt__coordinator *c, const fplt__leader_action *action)
 {
     char sentence[200];
     double criterion = action->measure.criterion;
-    FPLT__ASSERT(c->points <= FPLT__POINTS);
-    if (c->points < FPLT__POINTS)
-        c->point[c->points++] = (struct fplt__point){action->round, criterion};
+    FPLT__ASSERT(c->seen.points <= FPLT__POINTS);
+    if (c->seen.points < FPLT__POINTS)
+        c->seen.point[c->seen.points++] = (struct fplt__point){action->round, criterion};
     int used = snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
                         (unsigned long long)action->round, criterion, action->measure.objective);
-    c->has_score = action->has_score;
-    c->score = action->score;
-    if (c->has_score && c->score.records)
+    c->seen.has_score = action->has_score;
+    c->seen.score = action->score;
+    if (c->seen.has_score && c->seen.score.records)
         snprintf(sentence + used, sizeof sentence - (size_t)used, ", held-out loss %.6g",
-                 c->score.objective / (double)c->score.records);
+                 c->seen.score.objective / (double)c->seen.score.records);
     keep_information(c, action->information);
-    tell(c, -1, "measured", sentence, criterion);
-}
-
-void fplt__coordinator_path(const fplt__coordinator *c, const char *file, const char *inside,
-                            char *path, size_t size)
-{
-    snprintf(path, size, "%s%s%s%s%s", *file == '/' ? "" : c->folder, *file == '/' ? "" : "/", file,
-             inside ? "/" : "", inside ? inside : "");
+    fplt__coordinator_report(c, -1, "measured", sentence, criterion);
 }
 
 static void keep_receipts(fplt__coordinator *c)
@@ -129,10 +106,10 @@ static void keep_receipts(fplt__coordinator *c)
 static void write_model(fplt__coordinator *c)
 {
     fplt_error error = {FPLT_OK, ""};
-    c->write_at = 0;
+    c->end.write_at = 0;
     if (fplt__coordinator_write(c, &error)) {
         fplt__coordinator_log(c, -1, "disk", "%s; trying again", error.text);
-        c->write_at = fplt__now() + WRITE_SECONDS;
+        c->end.write_at = fplt__now() + WRITE_SECONDS;
     }
 }
 
@@ -141,13 +118,18 @@ static void finish(fplt__coordinator *c)
     fplt__leader_view view = fplt__leader_get_view(c->leader);
     keep_receipts(c);
     write_model(c);
-    c->finished = 1;
-    c->finished_at = fplt__now();
-    c->outcome.finished = 1;
-    c->outcome.rounds = view.round;
-    snprintf(c->outcome.outcome, sizeof c->outcome.outcome, "%s", view.outcome);
-    snprintf(c->outcome.sentence, sizeof c->outcome.sentence, "%s", view.sentence);
-    tell(c, -1, "finished", view.sentence, view.has_measure ? view.measure.criterion : NAN);
+    c->end.is_reached = 1;
+    c->end.at = fplt__now();
+    c->end.outcome.finished = 1;
+    c->end.outcome.rounds = view.round;
+    snprintf(c->end.outcome.outcome, sizeof c->end.outcome.outcome, "%s", view.outcome);
+    snprintf(c->end.outcome.sentence, sizeof c->end.outcome.sentence, "%s", view.sentence);
+    fplt__coordinator_report(c, -1, "finished", view.sentence,
+                             view.has_measure ? view.measure.criterion : NAN);
+    if (!fplt_settings_switch(c->settings, "once"))
+        fplt__coordinator_log(c, -1, "waiting",
+                              "the last model is served until this process is ended (Ctrl-C); with "
+                              "--once it ends by itself");
 }
 
 /* Whether a member's event is one too many for log and database; the next that is not says how many there were. */
@@ -178,7 +160,7 @@ static void note(fplt__coordinator *c, const fplt__leader_action *action)
         return;
     for (size_t i = 0; i < sizeof transient / sizeof *transient; i++)
         is_stored &= strcmp(action->word, transient[i]) != 0;
-    tell(c, who, action->word, action->sentence, NAN);
+    fplt__coordinator_report(c, who, action->word, action->sentence, NAN);
     if (is_stored)
         fplt__leader_store_note(c->store, c->run, view.round, who, action->word, action->sentence,
                                 &error);
@@ -191,9 +173,9 @@ static void perform(fplt__coordinator *c, const fplt__leader_action *action)
     case FPLT__LEADER_COMMIT: save(c, action->record); break;
     case FPLT__LEADER_FACTS: fplt__coordinator_remember(c, action); break;
     case FPLT__LEADER_RESOLVE:
-        FPLT__ASSERT(!c->resolves);
-        c->step = action->step;
-        c->resolves = 1;
+        FPLT__ASSERT(!c->turn.resolves);
+        c->turn.step = action->step;
+        c->turn.resolves = 1;
         break;
     case FPLT__LEADER_MEASURED: measured(c, action); break;
     case FPLT__LEADER_LOG: note(c, action); break;
@@ -205,32 +187,32 @@ static void perform(fplt__coordinator *c, const fplt__leader_action *action)
 static void act(fplt__coordinator *c)
 {
     const fplt__leader_action *action;
-    if (c->acting)
+    if (c->turn.acting)
         return;
-    c->acting = 1;
+    c->turn.acting = 1;
     do {
         while ((action = fplt__leader_action_take(c->leader)))
             perform(c, action);
-        int resolves = c->resolves, has_next = c->has_next;
-        c->resolves = c->has_next = 0;
+        int resolves = c->turn.resolves, has_next = c->turn.has_next;
+        c->turn.resolves = c->turn.has_next = 0;
         if (resolves)
-            fplt__coordinator_resolve(c, c->step);
+            fplt__coordinator_resolve(c, c->turn.step);
         if (has_next)
-            fplt__coordinator_handle(c, &c->next);
+            fplt__coordinator_handle(c, &c->turn.next);
         if (!resolves && !has_next)
             break;
-    } while (!c->failure);
-    c->acting = 0;
+    } while (!c->turn.failure);
+    c->turn.acting = 0;
 }
 
-void fplt__coordinator_handle(fplt__coordinator *c, fplt__leader_event *event)
+static void handle_event(fplt__coordinator *c, fplt__leader_event *event)
 {
     FPLT__ASSERT(c->leader);
     FPLT__ASSERT(c->members > 0);
     event->now = fplt__coordinator_now();
-    fplt_status status = fplt__leader_handle(c->leader, event, &c->error);
+    fplt_status status = fplt__leader_handle(c->leader, event, &c->turn.error);
     if (status)
-        c->failure = status;
+        c->turn.failure = status;
     act(c);
 }
 
@@ -272,38 +254,50 @@ static void dismiss_help(fplt__coordinator *c)
     fplt__pool_destroy(c->pool);
 }
 
+/* All that belongs to the run at hand. */
+static void close_run(fplt__coordinator *c)
+{
+    fplt__leader_destroy(c->leader);
+    c->leader = NULL;
+    fplt__proposal_clear(&c->proposal);
+    for (uint32_t i = 0; c->facts.names && i < c->members; i++)
+        fplt__free(c->facts.names[i]);
+    void *const owned[] = {c->address,       c->revoked,       c->last,
+                           c->notes,         c->facts.records, c->facts.curvature,
+                           c->facts.scalars, c->facts.names,   c->facts.dictionary,
+                           c->facts.counted, c->start.vector,  c->seen.information};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        fplt__free(owned[i]);
+    fplt_free(c->start.names);
+    fplt__coordinator_forget(c);
+    fplt__coordinator_forget_polys(c);
+    c->revoked = c->last = NULL;
+    c->notes = NULL;
+    c->address = NULL;
+    c->roster = NULL;
+    c->members = 0;
+    fplt__coordinator_forget_preparation(c);
+    memset(&c->facts, 0, sizeof c->facts);
+    memset(&c->start, 0, sizeof c->start);
+    c->seen.information = NULL;
+    c->seen.points = 0;
+    c->seen.has_score = 0;
+}
+
 static void close_all(fplt__coordinator *c)
 {
     fplt__leader *leader = c->leader;
     c->leader = NULL; /* nobody is told that the connections go */
-    fplt__server_destroy(c->server);
-    fplt__server_destroy(c->door);
-    fplt__server_destroy(c->page);
-    if (c->control >= 0) {
-        char path[4200];
-        snprintf(path, sizeof path, "%s/control.socket", c->folder);
-        close(c->control);
-        unlink(path);
-    }
-    fplt__leader_destroy(leader);
+    fplt__server_destroy(c->doors.agents);
+    fplt__server_destroy(c->doors.invitations);
+    fplt__server_destroy(c->doors.page);
+    fplt__control_close(c->folder, c->doors.control);
+    c->leader = leader;
+    close_run(c);
+    fplt__coordinator_clear_successions(c);
     fplt__leader_store_close(c->store);
-    fplt__authority_close(&c->authority);
-    fplt__proposal_clear(&c->proposal);
-    fplt__free(c->revoked);
-    fplt__free(c->fetched);
-    fplt__free(c->records);
-    fplt__free(c->bend);
-    fplt__free(c->scalars);
-    for (uint32_t i = 0; c->names && i < c->members; i++)
-        fplt__free(c->names[i]);
-    fplt__free(c->names);
-    fplt__free(c->dictionary);
-    fplt_free(c->start_names);
-    fplt__free(c->counted);
-    fplt__free(c->notes);
-    fplt__free(c->information);
-    fplt__free(c->start);
-    fplt__coordinator_forget(c);
+    fplt__audit_close(c->audit);
+    fplt__authority_close(&c->pki.authority);
     dismiss_help(c);
     fplt__free(c);
 }
@@ -324,28 +318,29 @@ static void tend_door(fplt__coordinator *c)
 {
     int expects = 0;
     double now = fplt__now();
-    FPLT__ASSERT(c->server);
+    FPLT__ASSERT(c->doors.agents);
     char host[256], address[300];
     unsigned port = 0;
     fplt_error error;
-    if (now - c->door_checked < 1)
+    if (now - c->doors.checked < 1)
         return;
-    c->door_checked = now;
-    if (fplt__authority_expects(&c->authority, &expects, &error) || expects == (c->door != NULL))
+    c->doors.checked = now;
+    if (fplt__authority_expects(&c->pki.authority, &expects, &error) ||
+        expects == (c->doors.invitations != NULL))
         return;
     if (!expects) {
-        fplt__server_destroy(c->door);
-        c->door = NULL;
+        fplt__server_destroy(c->doors.invitations);
+        c->doors.invitations = NULL;
         return;
     }
-    if (fplt__address_split(c->listen, host, sizeof host, &port, NULL))
+    if (fplt__address_split(c->doors.listen, host, sizeof host, &port, NULL))
         return;
     snprintf(address, sizeof address, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
-             fplt__server_port(c->server) + 1);
-    c->doorkeeper = (fplt__door){&c->authority, answer_door, c};
-    if (fplt__door_open(&c->doorkeeper, address, &c->door, &error)) {
+             fplt__server_port(c->doors.agents) + 1);
+    c->doors.keeper = (fplt__door){&c->pki.authority, answer_door, c};
+    if (fplt__door_open(&c->doors.keeper, address, &c->doors.invitations, &error)) {
         fplt__coordinator_log(c, -1, "door", "invitations cannot be answered: %s", error.text);
-        c->door_checked = now + 60;
+        c->doors.checked = now + 60;
     }
 }
 
@@ -355,42 +350,43 @@ static void tend_waiting(fplt__coordinator *c)
 {
     double now = fplt__now();
     char sentence[FPLT__SENTENCE];
-    if (now - c->waiting_checked < 1)
+    if (now - c->waiting.checked < 1)
         return;
-    c->waiting_checked = now;
+    c->waiting.checked = now;
     fplt__leader_view view = fplt__leader_get_view(c->leader);
     uint64_t at = view.round * FPLT__STATES + view.state;
     fplt__coordinator_waiting(c, sentence, sizeof sentence);
-    if (!*sentence || at != c->waiting_at) {
-        c->waiting_at = at;
-        c->waiting_since = now;
-        c->waiting_said = 0;
+    if (!*sentence || at != c->waiting.at) {
+        c->waiting.at = at;
+        c->waiting.since = now;
+        c->waiting.logged = 0;
     }
-    FPLT__ASSERT(c->waiting_at == at && c->waiting_since <= now);
-    FPLT__ASSERT(!c->waiting_said || c->waiting_since <= c->waiting_said);
-    if (*sentence && now - c->waiting_since >= (view.state == FPLT__ROUND ? 0 : 5) &&
-        (!c->waiting_said || now - c->waiting_said >= 60)) {
-        c->waiting_said = now;
+    FPLT__ASSERT(c->waiting.at == at && c->waiting.since <= now);
+    FPLT__ASSERT(!c->waiting.logged || c->waiting.since <= c->waiting.logged);
+    if (*sentence && now - c->waiting.since >= (view.state == FPLT__ROUND ? 0 : 5) &&
+        (!c->waiting.logged || now - c->waiting.logged >= 60)) {
+        c->waiting.logged = now;
         fplt__coordinator_log(c, -1, "waiting", "%s", sentence);
     }
 }
 
 static int all_served(const fplt__coordinator *c)
 {
-    FPLT__ASSERT(c->finished);
-    int waits = fplt__now() - c->finished_at < LAST_SECONDS;
+    FPLT__ASSERT(c->end.is_reached);
+    int waits = fplt__now() - c->end.at < LAST_SECONDS;
     for (uint32_t i = 0; i < c->members; i++)
-        if (waits && !c->fetched[i] && !c->revoked[i])
+        if (waits && c->last[i] != FPLT__LAST_ARRIVED && !c->revoked[i] &&
+            fplt__leader_member(c->leader, i).standing == FPLT__MEMBER)
             return 0;
-    /* an answer that is on its way has not arrived: who has the model hangs up */
-    return !waits || fplt__server_connections(c->server) == 0;
+    return 1;
 }
 
 static int is_over(fplt__coordinator *c)
 {
-    if (c->failure || (c->watch->stop && c->watch->stop(c->watch->context)))
+    if (c->turn.failure || c->turn.restarts ||
+        (c->watch->stop && c->watch->stop(c->watch->context)))
         return 1;
-    return c->finished && !c->write_at && fplt_settings_switch(c->settings, "once") &&
+    return c->end.is_reached && !c->end.write_at && fplt_settings_switch(c->settings, "once") &&
            all_served(c);
 }
 
@@ -398,13 +394,13 @@ static int is_over(fplt__coordinator *c)
 static void tend_receipts(fplt__coordinator *c)
 {
     double sum = 0;
-    if (!c->finished)
+    if (!c->end.is_reached)
         return;
     for (uint32_t i = 0; i < c->members; i++)
         sum += fplt__leader_member(c->leader, i).row->charged.receipt.spent.against[0];
-    if (sum != c->receipts)
+    if (sum != c->end.receipts)
         keep_receipts(c);
-    c->receipts = sum;
+    c->end.receipts = sum;
 }
 
 /* Once a day: a run may take longer than its certificate has left. */
@@ -413,32 +409,32 @@ static void tend_certificate(fplt__coordinator *c)
     static const double day = 24 * 3600;
     char date[16];
     double now = fplt__now();
-    if (c->certificate_asked && now - c->certificate_asked < day)
+    if (c->pki.end_checked && now - c->pki.end_checked < day)
         return;
-    c->certificate_asked = now;
-    if (fplt__certificate_is_ending(&c->self, date))
+    c->pki.end_checked = now;
+    if (fplt__certificate_is_ending(&c->pki.self, date))
         fplt__coordinator_log(c, -1, "certificate",
                               "%s/coordinator.pem ends on %s, and no agent takes it after that; "
                               "`fedplt pki init %s --address %s --folder %s --renew` makes a new "
                               "one, and SIGHUP has it read here",
-                              c->folder, date, c->authority.federation, c->authority.address,
-                              c->folder);
+                              c->folder, date, c->pki.authority.federation,
+                              c->pki.authority.address, c->folder);
 }
 
 static void run_loop(fplt__coordinator *c)
 {
     act(c);
     while (!is_over(c)) {
-        fplt__server *servers[3] = {c->server};
+        fplt__server *servers[3] = {c->doors.agents};
         size_t count = 1;
-        if (c->door)
-            servers[count++] = c->door;
-        if (c->page)
-            servers[count++] = c->page;
+        if (c->doors.invitations)
+            servers[count++] = c->doors.invitations;
+        if (c->doors.page)
+            servers[count++] = c->doors.page;
         uint64_t now = fplt__coordinator_now(), wake = fplt__leader_wake(c->leader);
         double seconds = wake <= now ? 0 : (double)(wake - now) / 1000;
-        if (fplt__servers_turn(servers, count, c->control, fmin(seconds, 0.25)))
-            fplt__control_serve(c);
+        if (fplt__servers_turn(servers, count, c->doors.control, fmin(seconds, 0.25)))
+            fplt__coordinator_serve_control(c);
         if (fplt__leader_wake(c->leader) <= fplt__coordinator_now()) {
             fplt__leader_event event = {.kind = FPLT__LEADER_TIME};
             fplt__coordinator_handle(c, &event);
@@ -447,13 +443,57 @@ static void run_loop(fplt__coordinator *c)
         fplt__coordinator_tend_revoked(c);
         tend_certificate(c);
         tend_receipts(c);
-        if (c->write_at && fplt__now() >= c->write_at)
+        if (c->end.write_at && fplt__now() >= c->end.write_at)
             write_model(c);
         tend_waiting(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
             fplt__coordinator_reload(c);
     }
     tend_receipts(c);
+}
+
+static void announce(fplt__coordinator *c)
+{
+    char page[64] = "";
+    if (c->doors.page)
+        snprintf(page, sizeof page, "; live page http://127.0.0.1:%u/",
+                 fplt__server_port(c->doors.page));
+    fplt__coordinator_log(c, -1, "started", "%s run %u: listening on port %u%s",
+                          c->pki.authority.federation, c->run, fplt__server_port(c->doors.agents),
+                          page);
+}
+
+/* A member was excluded: the members that hold a poll are sent to the next run. Results of the run that ended stay in a
+ * folder of its number. */
+static fplt_status go_on(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_error unwritten = {FPLT_OK, ""};
+    if (!c->end.is_reached && fplt__leader_get_view(c->leader).state >= FPLT__ROUND) {
+        keep_receipts(c);
+        if (fplt__coordinator_write(c, &unwritten))
+            fplt__coordinator_log(c, -1, "disk", "%s", unwritten.text);
+    }
+    c->turn.restarts = 0;
+    fplt__leader_dismiss(c->leader);
+    act(c);
+    close_run(c);
+    memset(&c->end, 0, sizeof c->end);
+    c->waiting.at = UINT64_MAX;
+    c->revocation.roster_checked = 0;
+    return fplt__coordinator_open_next(c, error);
+}
+
+/* Until the run is over, and those that follow exclusions. */
+static fplt_status run_all(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    run_loop(c);
+    while (!status && c->turn.restarts && !c->turn.failure)
+        if (!(status = go_on(c, error))) {
+            announce(c);
+            run_loop(c);
+        }
+    return status;
 }
 
 /* Nothing is opened, stored or sent: what would be proposed is shown. */
@@ -465,18 +505,9 @@ static fplt_status rehearse(fplt__coordinator *c, fplt_error *error)
         return status;
     fplt__proposal_show(&c->proposal, &text);
     if (!text.status)
-        tell(c, -1, "proposal", text.text, NAN);
+        fplt__coordinator_report(c, -1, "proposal", text.text, NAN);
     fplt__buffer_clear(&text);
     return FPLT_OK;
-}
-
-static void announce(fplt__coordinator *c)
-{
-    char page[64] = "";
-    if (c->page)
-        snprintf(page, sizeof page, "; live page http://127.0.0.1:%u/", fplt__server_port(c->page));
-    fplt__coordinator_log(c, -1, "started", "%s run %u: listening on port %u%s",
-                          c->authority.federation, c->run, fplt__server_port(c->server), page);
 }
 
 fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_federation_watch *watch,
@@ -488,27 +519,30 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
     fplt_status status = watch ? FPLT__CHECK_TABLE(fplt_federation_watch, watch, error) : FPLT_OK;
     if (status || (status = fplt__alloc_into(&c, 1, sizeof *c, "the coordinator", error)))
         return status;
-    signal(SIGPIPE, SIG_IGN);
+    fplt__broken_pipe pipes = fplt__broken_pipe_block();
     c->settings = settings;
+    c->turn.handle = handle_event;
     c->watch = watch ? watch : &nobody;
-    c->control = -1;
-    c->waiting_at = UINT64_MAX; /* nowhere yet */
-    c->started = fplt__now();
+    c->doors.control = -1;
+    c->waiting.at = UINT64_MAX; /* nowhere yet */
+    c->seen.started = fplt__now();
     snprintf(c->folder, sizeof c->folder, "%s", fplt_settings_text(settings, "folder"));
     if (fplt_settings_switch(settings, "dry-run")) {
         status = rehearse(c, error);
     } else if (!(status = fplt__coordinator_open(c, error))) {
         announce(c);
         get_help(c);
-        run_loop(c);
-        if ((status = c->failure) && error)
-            *error = c->error;
-        else if (c->write_at)
+        if ((status = run_all(c, error)))
+            ;
+        else if ((status = c->turn.failure) && error)
+            *error = c->turn.error;
+        else if (c->end.write_at)
             status = fplt_error_set(error, FPLT_FAILED,
                                     "the model was not written; fix the error in the log about the "
                                     "disk, and start again");
-        *outcome = c->outcome;
+        *outcome = c->end.outcome;
     }
     close_all(c);
+    fplt__broken_pipe_restore(&pipes);
     return status;
 }

@@ -1,19 +1,23 @@
 /* The coordinator's process: servers, state on disk and the protocol's machine in one loop on one thread.
  * A few others lend a hand (base/hands.h) with what is long: the digest of a large message, and adding it.
  * coordinator.c has its life and loop, opening.c how store and servers are opened, reload.c what SIGHUP changes,
- * requests.c what comes over HTTP, planning.c the way from settings to a plan, starting.c where a run begins, status.c what can be seen from outside, results.c what is left
+ * requests.c what comes over HTTP, proposing.c the proposal of the settings, planning.c the way from facts to a plan, starting.c where a run begins, status.c what can be seen from outside, results.c what is left
  * at the end. */
 #ifndef FPLT_FEDERATION_COORDINATOR_H
 #define FPLT_FEDERATION_COORDINATOR_H
 
+#include <jansson.h>
+
 #include "base/parallel.h"
 #include "engine/pool.h"
+#include "audit/audit.h"
 #include "fedplt/federation.h"
 #include "pki/authority.h"
 #include "federation/coordinator/door.h"
 #include "http/server.h"
 #include "federation/plan/plan_resolution.h"
-#include "fedplt/sum.h"
+#include "federation/plan/preparation.h"
+#include "base/sum.h"
 #include "protocol/leader.h"
 #include "store/leader.h"
 
@@ -30,6 +34,20 @@ typedef enum fplt__verdict {
 enum { FPLT__REASONS = 11 };
 extern const char *const fplt__coordinator_reasons[FPLT__REASONS];
 
+/* What the coordinator knows of a connection; zeros at first. */
+typedef struct fplt__coordinator_peer {
+    fplt__identity identity; /* of the certificate; role NONE: there is none */
+    uint32_t place;          /* in the roster, from 1; 0: not found there */
+    double judged;           /* when the certificate was found in force; 0: not yet */
+} fplt__coordinator_peer;
+
+/* The answer to a member that has the end of the run and the last model. */
+enum {
+    FPLT__LAST_NONE, /* not sent, or on a connection that broke: the member will ask again */
+    FPLT__LAST_SENT,
+    FPLT__LAST_ARRIVED /* the member closed the connection in good order */
+};
+
 /* One measurement. */
 struct fplt__point {
     uint64_t round;
@@ -42,54 +60,85 @@ struct fplt__notes {
     unsigned count;
 };
 
-typedef struct fplt__coordinator {
-    fplt__parallel hands;          /* first: the pool's are found by it */
-    fplt__pool *pool;              /* NULL: no help */
-    const fplt_settings *settings; /* borrowed */
-    const fplt_federation_watch *watch;
-    char folder[2048];
-    char listen[300]; /* where it listens */
+/* Authority and own certificate. */
+struct fplt__coordinator_pki {
     fplt__authority authority;
-    fplt__identity self;      /* of the certificate that is shown */
-    double certificate_asked; /* when its end was looked at last; 0: not yet */
-    fplt__leader_store *store;
-    fplt__leader *leader;
-    fplt__server *server, *door, *page; /* door: open while there are invitations */
-    fplt__door doorkeeper;
-    unsigned max_strangers;    /* connections without a certificate */
-    struct fplt__notes *notes; /* one a member */
-    int control;               /* the socket of `federation status`, or -1 */
-    double door_checked;
-    double table_asked, table_since; /* of certificates: when last looked at, and unchanged since */
-    uint64_t table_version;
-    double revoked_checked; /* as table_asked, for the whole roster */
-    uint64_t revoked_version;
-    double waiting_checked, waiting_since, waiting_said; /* for members; said 0: not yet */
-    uint64_t waiting_at;                                 /* the state and round of that */
-    uint32_t run, members;
-    char (*roster)[FPLT__NAME];
-    uint8_t *revoked, *fetched; /* one a member: told the machine; has the last model */
-    fplt__proposal proposal;
-    fplt__digest hash; /* of the proposal */
-    /* where the run begins */
-    int continued;         /* at the last model of the run before */
-    char start_file[4200]; /* or at the model in this file; empty: at zero */
-    double *start;         /* owned; NULL: at zero */
-    size_t start_count;
-    char *start_names;      /* owned: what they belong to (net/naming.h); NULL: not known */
+    fplt__identity self; /* of the certificate that is shown */
+    double end_checked;  /* when its last day was looked at; 0: not yet */
+};
+
+/* Where connections come in. */
+struct fplt__coordinator_doors {
+    char listen[300];                          /* address for agents */
+    fplt__server *agents, *invitations, *page; /* invitations: open while there are any */
+    fplt__door keeper;                         /* of the invitations */
+    unsigned max_strangers;                    /* connections without a certificate */
+    int control;                               /* the socket of `federation status`, or -1 */
+    double checked;                            /* when invitations were looked for */
+};
+
+/* Where a member came from last, and when that was stored. */
+struct fplt__coordinator_address {
+    char text[FPLT__HTTP_ADDRESS];
+    double stored;
+};
+
+/* When the table of certificates was read. */
+struct fplt__coordinator_revocation {
+    double asked, since; /* its version was asked for; it is unchanged since */
+    uint64_t version;
+    double roster_checked; /* the whole roster was looked up, in which version */
+    uint64_t roster_version;
+};
+
+/* The log line about members that keep the others waiting. */
+struct fplt__coordinator_waiting {
+    double checked, since, logged; /* logged 0: not yet */
+    uint64_t at;                   /* the state and round of that */
+};
+
+/* Where the run begins. */
+struct fplt__coordinator_start {
+    int continued;   /* at the last model of the run before */
+    char file[4200]; /* or at the model in this file; empty: at zero */
+    double *vector;  /* owned; NULL: at zero */
+    size_t count;
+    char *names;            /* owned: what they belong to (plan/naming.h); NULL: not known */
     fplt__digest continues; /* the plan of the run before; zeros: none */
-    /* facts: one entry a member, or one a column */
+};
+
+/* Preparation (plan/preparation.h). All owned. */
+struct fplt__coordinator_preparing {
+    fplt_settings *settings; /* of the proposal, for the texts of `wanted` */
+    fplt__preparation wanted;
+    fplt__sum *sum;
+    double *largest,
+        *unit;       /* of each column: its largest absolute value, and the unit of its sum */
+    double *counted; /* the numbers of FPLT__FACTS_COUNTS, over all members */
+    double *spread;  /* those of FPLT__FACTS_CELLS */
+    double *fill;    /* what was found */
+    uint64_t *class_rows;
+};
+
+/* Facts of the data: one entry a member, or one a column. All owned. */
+struct fplt__coordinator_facts {
     fplt__form form;
     uint64_t *records;
-    fplt_curvature_bounds *bend;
+    fplt_curvature_bounds *curvature;
     double *scalars;
-    char **names;     /* owned, each too: what the members' files have (wire/dictionary.h) */
-    char *dictionary; /* owned: of the run; NULL: by the schema */
-    uint8_t *counted; /* whose sums are in `sum` */
-    fplt_sum *sum;
+    char **names;     /* each owned: what the members' files have (wire/dictionary.h) */
+    char *dictionary; /* of the run; NULL: by the schema */
+    struct fplt__coordinator_polys *polys; /* polynomials.c; NULL: not asked for */
+    char *formula_numbers;                 /* of these; NULL: there are none */
+    uint8_t *counted;                      /* whose sums are in `sum` */
+    fplt__sum *sum;
     double *ranges, *unit, *mean, *scale;
     double *down; /* what goes with a question: members, records, means and scales */
-    /* what was seen */
+    struct fplt__coordinator_preparing preparing;
+};
+
+/* What status page and metrics show. */
+struct fplt__coordinator_seen {
     struct fplt__point point[FPLT__POINTS];
     size_t points;
     int has_score;
@@ -98,21 +147,80 @@ typedef struct fplt__coordinator {
     uint64_t requests, refusals, commits;
     uint64_t update[FPLT__VERDICTS], refused[FPLT__REASONS];
     double commit_seconds, started;
-    double receipts; /* sum of the charges that are kept by name, once the run is over */
-    int acting, finished;
-    int has_next, resolves, step; /* answers that are due to the machine */
-    fplt__leader_event next;
-    double finished_at;
+};
+
+/* What the runs that follow from the run of the settings came to: members that were excluded since, and what the next run
+ * is. */
+struct fplt__coordinator_exclusion {
+    uint32_t run; /* number of the run at hand; 0: that of the settings */
+    size_t count, room;
+    char (*name)[FPLT__NAME];     /* owned */
+    int continued;                /* it goes on at the last model */
+    char epsilon[32], rounds[32]; /* what is left of the promise; empty: as in the settings */
+};
+
+/* The end of the run. */
+struct fplt__coordinator_end {
+    int is_reached;
+    double at;
     double write_at; /* when the model that could not be written is tried again; 0: it is there */
-    fplt_status failure; /* of the loop */
-    fplt_error error;
+    double receipts; /* sum of the charges that are kept by name */
     fplt_federation_outcome outcome;
+};
+
+struct fplt__coordinator;
+
+/* Answers that are due to the machine, and why the loop ends. */
+struct fplt__coordinator_turn {
+    /* coordinator.c: gives an event to the machine and does all that follows */
+    void (*handle)(struct fplt__coordinator *coordinator, fplt__leader_event *event);
+    int acting, has_next, resolves, step;
+    int restarts; /* a member was excluded: the next run is opened */
+    fplt__leader_event next;
+    fplt_status failure;
+    fplt_error error;
+};
+
+typedef struct fplt__coordinator {
+    fplt__parallel hands;          /* first: the pool's are found by it */
+    fplt__pool *pool;              /* NULL: no help */
+    const fplt_settings *settings; /* borrowed */
+    const fplt_federation_watch *watch;
+    char folder[2048];
+    fplt__leader_store *store;
+    fplt__leader *leader;
+    fplt__audit *audit;
+    /* the run and its members */
+    uint32_t run, members;
+    char (*roster)[FPLT__NAME];
+    uint8_t *revoked;          /* one a member: told the machine */
+    uint8_t *last;             /* one a member: how far the answer with the last model is */
+    struct fplt__notes *notes; /* one a member */
+    struct fplt__coordinator_address *address; /* one a member */
+    fplt__proposal proposal;
+    fplt__digest hash; /* of the proposal */
+
+    struct fplt__coordinator_pki pki;
+    struct fplt__coordinator_doors doors;
+    struct fplt__coordinator_revocation revocation;
+    struct fplt__coordinator_waiting waiting;
+    struct fplt__coordinator_exclusion excluded;
+    struct fplt__coordinator_start start;
+    struct fplt__coordinator_facts facts;
+    struct fplt__coordinator_seen seen;
+    struct fplt__coordinator_end end;
+    struct fplt__coordinator_turn turn;
 } fplt__coordinator;
+
+/* events.c */
 
 /* Milliseconds of the clock that the machine is told. */
 uint64_t fplt__coordinator_now(void);
 /* Gives the event to the machine and does all that follows. */
 void fplt__coordinator_handle(fplt__coordinator *coordinator, fplt__leader_event *event);
+/* An event with its sentence and criterion (NaN: not measured), into the record and to the watch; `identity` -1: nobody's. */
+void fplt__coordinator_report(fplt__coordinator *coordinator, int64_t identity, const char *word,
+                              const char *sentence, double criterion);
 /* Logs. `identity` -1: nobody's. */
 void fplt__coordinator_log(fplt__coordinator *coordinator, int64_t identity, const char *word,
                            const char *format, ...) FPLT_PRINTF(4, 5);
@@ -121,11 +229,24 @@ void fplt__coordinator_log(fplt__coordinator *coordinator, int64_t identity, con
 void fplt__coordinator_path(const fplt__coordinator *coordinator, const char *file,
                             const char *inside, char *path, size_t size);
 
+/* record.c */
+fplt_status fplt__coordinator_open_record(fplt__coordinator *coordinator, fplt_error *error);
+/* Appends an event to the audit log. */
+void fplt__coordinator_record(fplt__coordinator *coordinator, const fplt_federation_event *event);
+/* The head of a member's log, which was signed. */
+void fplt__coordinator_record_head(fplt__coordinator *coordinator, const char *member,
+                                   const fplt__audit_head *head);
+/* Answers a request for a signature. */
+void fplt__coordinator_sign_log(fplt__coordinator *coordinator, fplt__http_transaction *transaction,
+                                uint32_t member);
+
 /* opening.c */
 /* Reads settings, authority and certificate, and makes the proposal; nothing is opened. */
 fplt_status fplt__coordinator_prepare(fplt__coordinator *coordinator, fplt_error *error);
 /* Prepares and opens store, machine and servers. */
 fplt_status fplt__coordinator_open(fplt__coordinator *coordinator, fplt_error *error);
+/* The run that follows an exclusion, after fplt__coordinator_close_run(): store and servers stay open. */
+fplt_status fplt__coordinator_open_next(fplt__coordinator *coordinator, fplt_error *error);
 /* How much a closing vector is, for the store. */
 void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
                                    const fplt__agreement *agreement);
@@ -151,7 +272,7 @@ void fplt__coordinator_reload(fplt__coordinator *coordinator);
 /* requests.c */
 /* Counts a refusal by its word. */
 void fplt__coordinator_refused(fplt__coordinator *coordinator, const char *reason);
-/* A member whose certificate was revoked takes no further part in the run; -1: nobody. */
+/* A member whose certificates are all revoked takes no further part in the run; -1: nobody. */
 void fplt__coordinator_revoke(fplt__coordinator *coordinator, int64_t identity);
 fplt__service fplt__coordinator_service(fplt__coordinator *coordinator);
 void fplt__coordinator_reply(fplt__coordinator *coordinator, const fplt__reply *reply);
@@ -172,21 +293,53 @@ fplt_status fplt__coordinator_begun(fplt__coordinator *coordinator, int *changed
 fplt_status fplt__coordinator_state_start(const fplt__coordinator *coordinator,
                                           fplt__agreement *agreement, fplt_error *error);
 
-/* planning.c */
+/* proposing.c */
 /* The proposal of the settings, with a new nonce. */
 fplt_status fplt__coordinator_propose(fplt__coordinator *coordinator, fplt_error *error);
-void fplt__coordinator_remember(fplt__coordinator *coordinator, const fplt__leader_action *action);
-void fplt__coordinator_forget(fplt__coordinator *coordinator); /* the facts */
-/* Answers RESOLVE. */
-void fplt__coordinator_resolve(fplt__coordinator *coordinator, int step);
-/* The stored document against the settings: what cannot change is refused. */
+/* Compares the stored document with the settings, and rejects changes that a run does not allow. */
 fplt_status fplt__coordinator_compare(const fplt__coordinator *coordinator,
                                       const fplt__proposal *stored, fplt_error *error);
+
+/* planning.c */
+void fplt__coordinator_remember(fplt__coordinator *coordinator, const fplt__leader_action *action);
+void fplt__coordinator_forget(fplt__coordinator *coordinator); /* the facts */
+
+/* preparing.c */
+
+/* Asks the next question about facts. */
+void fplt__coordinator_ask(fplt__coordinator *coordinator, unsigned step, const double *down,
+                           uint64_t count, uint32_t scalars, uint64_t numbers);
+/* Begins the preparation of a run whose columns are settled; `wanted`: 0 where it has none. */
+fplt_status fplt__coordinator_begin_preparing(fplt__coordinator *coordinator, int *wanted,
+                                              fplt_error *error);
+/* The next question after all have answered `step`, which is SPANS, COUNTS or CELLS. */
+fplt_status fplt__coordinator_go_on_preparing(fplt__coordinator *coordinator, int step,
+                                              fplt_error *error);
+void fplt__coordinator_remember_preparation(fplt__coordinator *coordinator,
+                                            const fplt__leader_action *action);
+void fplt__coordinator_forget_preparation(fplt__coordinator *coordinator);
+
+/* polynomials.c */
+
+/* The steps of the polynomials of a formula. Asks for the first where there are any; the rest follows
+ * from take, and ends with the step FPLT__FACTS_POLYS_KNOWN. */
+fplt_status fplt__coordinator_ask_polys(fplt__coordinator *coordinator, int *asked,
+                                        fplt_error *error);
+void fplt__coordinator_remember_polys(fplt__coordinator *coordinator,
+                                      const fplt__leader_action *action);
+fplt_status fplt__coordinator_take_polys(fplt__coordinator *coordinator, unsigned step,
+                                         fplt_error *error);
+void fplt__coordinator_forget_polys(fplt__coordinator *coordinator);
+/* Answers RESOLVE. */
+void fplt__coordinator_resolve(fplt__coordinator *coordinator, int step);
 
 /* results.c */
 /* Model, certificate and page of a run that is over; nothing where no plan was made. Without the page
  * the others stay, and the log says so. */
 fplt_status fplt__coordinator_write(fplt__coordinator *coordinator, fplt_error *error);
+/* Adds `errors_withheld` (the site that withholds the sums for standard errors, and its setting) and `held_out` (the last
+ * score of held-out rows) where there are any. */
+void fplt__coordinator_add_findings(const fplt__coordinator *coordinator, json_t *object);
 
 /* status.c */
 /* Who is waited for, and since when: empty while nobody is late. */
@@ -194,8 +347,25 @@ void fplt__coordinator_waiting(const fplt__coordinator *coordinator, char *sente
 char *fplt__coordinator_status(const fplt__coordinator *coordinator);  /* JSON; free */
 char *fplt__coordinator_metrics(const fplt__coordinator *coordinator); /* free */
 fplt__service fplt__coordinator_page(fplt__coordinator *coordinator);
-fplt_status fplt__control_open(const char *folder, int *descriptor, fplt_error *error);
-/* Answers one caller of the control socket, if there is one. */
-void fplt__control_serve(fplt__coordinator *coordinator);
+
+/* commands.c */
+/* Answers one client of the control socket, if there is one. */
+void fplt__coordinator_serve_control(fplt__coordinator *coordinator);
+
+/* succession.c */
+/* The stored runs that follow from the run of the settings. */
+fplt_status fplt__coordinator_read_successions(fplt__coordinator *coordinator, fplt_error *error);
+void fplt__coordinator_clear_successions(fplt__coordinator *coordinator);
+/* Ends run `run` and records that the next goes on without the member, in one transaction; before the first round the
+ * run itself begins anew. `sentence` says what was done. The last commit must be on disk. */
+fplt_status fplt__coordinator_exclude(fplt__leader_store *store, uint32_t run, const char *name,
+                                      char sentence[FPLT__SENTENCE], fplt_error *error);
+/* Records that a run at the last model of finished run `run` follows, with fewer rows of the member; once, however often it
+ * is asked for. `base`: out, the run of the settings that it follows from. Members that were excluded stay so. */
+fplt_status fplt__coordinator_withdraw(fplt__leader_store *store, uint32_t run, const char *name,
+                                       uint32_t *base, fplt_error *error);
+/* The state of the federation in a folder in which no coordinator runs. */
+fplt_status fplt__coordinator_open_offline(const char *folder, fplt__leader_store **store,
+                                           fplt_error *error);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "federation/plan/routes.h"
+#include "wire/message.h"
 
 enum {
     MAX_CONNECTIONS = 64,
@@ -111,7 +112,8 @@ fplt_status fplt__door_open(fplt__door *door, const char *listen, fplt__server *
                              .whole = whole,
                              .expired = expired,
                              .ended = ended,
-                             .refused = refused};
+                             .refused = refused,
+                             .fault = fplt__fault_body};
     fplt__server_settings settings = {.listen = listen,
                                       .certificate = door->authority->server,
                                       .key = door->authority->server_key,

@@ -1,10 +1,12 @@
 /* What the state of a coordinator tells of its runs. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/memory.h"
 #include "fedplt/federation.h"
+#include "federation/plan/plan_resolution.h"
 #include "store/leader.h"
 
 static fplt_status open_store(const char *folder, uint32_t *run, fplt__leader_store **store,
@@ -67,13 +69,35 @@ fplt_status fplt_federation_rounds(const char *folder, uint32_t run,
 struct events {
     fplt_federation_event_visitor visitor;
     void *context;
+    fplt__proposal proposal; /* of the run: its roster has the names */
 };
 
 static void tell_event(void *context, const fplt__event_row *row)
 {
     struct events *all = context;
-    fplt_federation_event event = {row->word, row->sentence, NULL, row->round, NAN};
+    int64_t at = row->member_index;
+    int known = at >= 0 && at < (int64_t)all->proposal.members;
+    fplt_federation_event event = {row->word, row->sentence,
+                                   known ? all->proposal.roster[at] : NULL, row->round, NAN};
     all->visitor(all->context, row->time, &event);
+}
+
+/* The proposal of a run, from its plan where there is one; nothing where neither can be read. */
+static void load_proposal(fplt__leader_store *store, uint32_t run, fplt__proposal *proposal)
+{
+    fplt__leader_loaded loaded;
+    fplt__agreement agreement;
+    if (fplt__leader_store_load_end(store, run, &loaded, NULL))
+        return;
+    const fplt__leader_record *record = &loaded.record;
+    if (!fplt__agreement_read(record->document, record->document_size, &agreement, NULL)) {
+        if (fplt__proposal_copy(&agreement.proposal, proposal, NULL))
+            fplt__proposal_clear(proposal);
+        fplt__agreement_clear(&agreement);
+    } else if (fplt__proposal_read(record->document, record->document_size, proposal, NULL)) {
+        memset(proposal, 0, sizeof *proposal);
+    }
+    fplt__leader_loaded_clear(&loaded);
 }
 
 fplt_status fplt_federation_events(const char *folder, uint32_t run,
@@ -81,10 +105,13 @@ fplt_status fplt_federation_events(const char *folder, uint32_t run,
                                    fplt_error *error)
 {
     fplt__leader_store *store = NULL;
-    struct events all = {visitor, context};
+    struct events all = {.visitor = visitor, .context = context};
     fplt_status status = open_store(folder, &run, &store, error);
-    if (!status)
+    if (!status) {
+        load_proposal(store, run, &all.proposal);
         status = fplt__leader_store_events(store, run, tell_event, &all, error);
+    }
+    fplt__proposal_clear(&all.proposal);
     fplt__leader_store_close(store);
     return status;
 }

@@ -4,12 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/settings.h"
 #include "federation/coordinator/coordinator.h"
+#include "report/model.h"
+#include "federation/plan/control.h"
+#include "federation/plan/custom_model.h"
+#include "fedplt/algorithm.h"
 
 enum {
     SPARE_CONNECTIONS = 64, /* of an address beyond the roster */
@@ -17,6 +23,44 @@ enum {
     MIN_STRANGERS = 32,
     SPARE_DESCRIPTORS = 128
 };
+
+static fplt_status check_dates(const fplt__coordinator *c, const fplt__identity *self,
+                               const char *path, fplt_error *error)
+{
+    char date[16];
+    time_t now = time(NULL);
+    if (now >= self->begins && now <= self->ends)
+        return FPLT_OK;
+    fplt__date(now > self->ends ? self->ends : self->begins, date);
+    return now > self->ends
+               ? fplt_error_set(error, FPLT_FAILED,
+                                "%s expired on %s; `fedplt pki init %s --address %s --folder %s "
+                                "--renew` makes a new one",
+                                path, date, c->pki.authority.federation, c->pki.authority.address,
+                                c->folder)
+               : fplt_error_set(error, FPLT_FAILED,
+                                "%s is valid from %s; is this machine's clock wrong?", path, date);
+}
+
+fplt_status fplt__coordinator_check_certificate(const fplt__coordinator *c,
+                                                const fplt__authority *authority,
+                                                fplt__identity *self, fplt_error *error)
+{
+    char path[4200], key[4200], issuer[4200];
+    fplt__coordinator_path(c, "coordinator.pem", NULL, path, sizeof path);
+    fplt__coordinator_path(c, "coordinator.key", NULL, key, sizeof key);
+    fplt__coordinator_path(c, "authority.pem", NULL, issuer, sizeof issuer);
+    fplt_status status = fplt__certificate_read(authority->server, path, self, error);
+    if (status ||
+        (status = fplt__key_check(authority->server, authority->server_key, path, key, error)) ||
+        (status =
+             fplt__issuer_check(authority->server, authority->certificate, path, issuer, error)))
+        return status;
+    if (self->role != FPLT_ROLE_COORDINATOR)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s is not the certificate of a coordinator (purpose or name)", path);
+    return check_dates(c, self, path, error);
+}
 
 static int has_model(const fplt__coordinator *c)
 {
@@ -32,26 +76,42 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
     const char *what = "the members";
     FPLT__ASSERT(c->members > 0 && c->members == c->proposal.members && !c->revoked);
     if ((status = fplt__alloc_into(&c->revoked, c->members, 1, what, error)) ||
-        (status = fplt__alloc_into(&c->fetched, c->members, 1, what, error)) ||
-        (status = fplt__alloc_into(&c->counted, c->members, 1, what, error)) ||
+        (status = fplt__alloc_into(&c->last, c->members, 1, what, error)) ||
+        (status = fplt__alloc_into(&c->facts.counted, c->members, 1, what, error)) ||
         (status = fplt__alloc_into(&c->notes, c->members, sizeof *c->notes, what, error)) ||
-        (status = fplt__alloc_into(&c->records, c->members, sizeof *c->records, what, error)) ||
-        (status = fplt__alloc_into(&c->bend, c->members, sizeof *c->bend, what, error)))
+        (status = fplt__alloc_into(&c->address, c->members, sizeof *c->address, what, error)) ||
+        (status = fplt__alloc_into(&c->facts.records, c->members, sizeof *c->facts.records, what,
+                                   error)) ||
+        (status = fplt__alloc_into(&c->facts.curvature, c->members, sizeof *c->facts.curvature,
+                                   what, error)))
         return status;
-    if ((status = fplt__alloc_into(&c->names, c->members, sizeof *c->names, what, error)))
+    if ((status =
+             fplt__alloc_into(&c->facts.names, c->members, sizeof *c->facts.names, what, error)))
         return status;
-    return fplt__alloc_into(&c->scalars, c->members, FPLT__FORM_ANSWERS * sizeof(double), what,
-                            error);
+    return fplt__alloc_into(&c->facts.scalars, c->members, FPLT__FORM_ANSWERS * sizeof(double),
+                            what, error);
+}
+
+/* Standard errors are for models of up to so many coefficients. */
+static size_t informed_dimension(const fplt__coordinator *c, const fplt_settings *settings)
+{
+    const char *word = fplt_settings_text(settings, "inform");
+    if (strcmp(word, "yes") == 0 && !fplt__is_custom(&c->proposal))
+        return SIZE_MAX;
+    return strcmp(word, "no") == 0 || c->proposal.privacies || fplt__is_custom(&c->proposal)
+               ? 0
+               : FPLT__INFERENCE_TO;
 }
 
 fplt__leader_settings fplt__coordinator_lead_settings(const fplt__coordinator *c,
                                                       const fplt_settings *settings)
 {
     fplt__leader_settings leader = {.members = c->members,
-                                    .inform = fplt_settings_switch(settings, "inform"),
+                                    .inform_to = informed_dimension(c, settings),
                                     .check = fplt_settings_switch(settings, "check"),
                                     .repair = fplt_settings_switch(settings, "repair")};
-    memcpy(leader.receipt_key, c->authority.receipt, sizeof leader.receipt_key);
+    memcpy(leader.receipt_key, c->pki.authority.receipt, sizeof leader.receipt_key);
+    leader.absence = (uint64_t)ceil(fplt_settings_real(settings, "absence") * 1000);
     if (!fplt_settings_is_auto(settings, "deadline"))
         leader.deadline = (uint64_t)ceil(fplt_settings_real(settings, "deadline") * 1000);
     return leader;
@@ -76,7 +136,8 @@ static fplt_status open_new(fplt__coordinator *c, fplt_error *error)
                                   .document_changed = 1,
                                   .members = c->members,
                                   .member = rows};
-    if (!status && !(status = fplt__leader_store_save(c->store, c->run, &record, error)))
+    if (!status && !(status = fplt__leader_store_save(c->store, c->run, &record, error)) &&
+        !(status = fplt__leader_store_checkpoint(c->store, error)))
         status = fplt__leader_open(c->leader, fplt__coordinator_now(), &record, NULL, error);
     fplt__free(rows);
     fplt__free(text);
@@ -116,7 +177,7 @@ static fplt_status open_planned(fplt__coordinator *c, const fplt__leader_record 
         status = fplt_error_set(error, FPLT_BAD_VALUE,
                                 "run %u has begun at another model than %s; put it back as it was, "
                                 "or raise `run` for a new one",
-                                c->run, c->start_file);
+                                c->run, c->start.file);
     if (status || (status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error)))
         return status;
     status = fplt__agreement_read(record->document, record->document_size, agreement, error);
@@ -127,7 +188,7 @@ static fplt_status open_planned(fplt__coordinator *c, const fplt__leader_record 
         return status;
     }
     c->hash = record->hash;
-    if ((status = fplt__plan_resolution_lead(agreement, c->start, &plan, error)))
+    if ((status = fplt__plan_resolution_lead(agreement, c->start.vector, &plan, error)))
         return status;
     FPLT__ASSERT(plan.agreement->proposal.members == c->members);
     fplt__coordinator_set_closing(c, plan.agreement);
@@ -143,7 +204,7 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
         return status;
     if (newest > c->run)
         return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "run: is %u, but run %u has been held already; runs are numbered "
+                              "run: is %u, but run %u exists already; runs are numbered "
                               "upwards",
                               c->run, newest);
     if (newest < c->run)
@@ -156,11 +217,11 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
     fplt__leader_loaded_clear(&loaded);
     if (!status) {
         fplt__leader_view view = fplt__leader_get_view(c->leader);
-        c->finished = view.state == FPLT__DONE || view.state == FPLT__ENDED;
-        c->finished_at = fplt__now();
+        c->end.is_reached = view.state == FPLT__DONE || view.state == FPLT__ENDED;
+        c->end.at = fplt__now();
         /* stopped before the model was written */
-        c->write_at =
-            c->finished && fplt__leader_hub(c->leader) && !has_model(c) ? c->finished_at : 0;
+        c->end.write_at =
+            c->end.is_reached && fplt__leader_hub(c->leader) && !has_model(c) ? c->end.at : 0;
     }
     return status;
 }
@@ -176,16 +237,34 @@ void fplt__coordinator_set_closing(fplt__coordinator *c, const fplt__agreement *
 static fplt_status open_store(fplt__coordinator *c, fplt_error *error)
 {
     char path[4200];
-    fplt__leader_settings settings;
-    fplt_status status;
     snprintf(path, sizeof path, "%s/federation.db", c->folder);
-    if ((status = fplt__leader_store_open(path, &c->store, error)))
+    return fplt__leader_store_open(path, &c->store, error);
+}
+
+/* Sends the end of the previous run to a member that missed it. */
+static fplt_status follow(fplt__coordinator *c, fplt_error *error)
+{
+    if (!c->start.vector || fplt__is_zero(&c->start.continues))
+        return FPLT_OK;
+    return fplt__leader_follow(c->leader, &c->start.continues, c->start.vector, c->start.count,
+                               error);
+}
+
+/* The run of the proposal: its members, its machine, and what the store has of it. */
+static fplt_status open_machine(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status;
+    c->run = c->proposal.run;
+    c->members = c->proposal.members;
+    c->roster = c->proposal.roster;
+    if ((status = allocate(c, error)))
         return status;
-    settings = fplt__coordinator_lead_settings(c, c->settings);
+    fplt__leader_settings settings = fplt__coordinator_lead_settings(c, c->settings);
     randombytes_buf(&settings.process, sizeof settings.process);
-    if ((status = fplt__leader_create(&settings, &c->leader, error)))
+    if ((status = fplt__leader_create(&settings, &c->leader, error)) ||
+        (status = open_run(c, error)))
         return status;
-    return open_run(c, error);
+    return follow(c, error);
 }
 
 fplt_status fplt__coordinator_open_server(fplt__coordinator *c, const fplt__authority *authority,
@@ -193,38 +272,34 @@ fplt_status fplt__coordinator_open_server(fplt__coordinator *c, const fplt__auth
                                           fplt_error *error)
 {
     unsigned per_address = c->members + SPARE_CONNECTIONS;
-    FPLT__ASSERT(c->members > 0 && c->max_strangers >= MIN_STRANGERS);
+    FPLT__ASSERT(c->members > 0 && c->doors.max_strangers >= MIN_STRANGERS);
     fplt__service service = fplt__coordinator_service(c);
     fplt__server_settings settings = {.listen = fplt_settings_text(from, "listen"),
                                       .certificate = authority->server,
                                       .key = authority->server_key,
                                       .authority = authority->certificate,
-                                      .connections = per_address + c->max_strangers,
-                                      .unproven = c->max_strangers,
+                                      .connections = per_address + c->doors.max_strangers,
+                                      .unproven = c->doors.max_strangers,
                                       .per_address = per_address,
                                       .rate = 1,
                                       .window = (unsigned)fplt_settings_integer(from, "window")};
     return fplt__server_create(&settings, &service, server, error);
 }
 
-/* Every agent has a connection: the usual limit of 1024 is for programs that use select. What the system allows beyond
- * that is for connections of strangers, which then need not wait for each other. */
-static void allow_descriptors(fplt__coordinator *c)
+/* Every agent has a connection. What the limit of the process leaves is for connections of strangers, which then need not
+ * wait for each other. The program raises the limit (cli/federating.c): a library leaves it as it is. */
+static void share_descriptors(fplt__coordinator *c)
 {
     struct rlimit limit;
     rlim_t needed = (rlim_t)c->members + SPARE_CONNECTIONS + SPARE_DESCRIPTORS;
     rlim_t wanted = needed + c->members + STRANGERS;
-    c->max_strangers = MIN_STRANGERS;
+    c->doors.max_strangers = MIN_STRANGERS;
     if (getrlimit(RLIMIT_NOFILE, &limit))
         return;
-    if (limit.rlim_cur < wanted) {
-        limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-        if (setrlimit(RLIMIT_NOFILE, &limit))
-            getrlimit(RLIMIT_NOFILE, &limit);
-    }
     FPLT__ASSERT(needed + MIN_STRANGERS <= wanted);
     if (limit.rlim_cur >= needed + MIN_STRANGERS)
-        c->max_strangers = (unsigned)((limit.rlim_cur < wanted ? limit.rlim_cur : wanted) - needed);
+        c->doors.max_strangers =
+            (unsigned)((limit.rlim_cur < wanted ? limit.rlim_cur : wanted) - needed);
     if (limit.rlim_cur < needed)
         fplt__coordinator_log(c, -1, "limit",
                               "this process may open %llu descriptors, and %u agents need %llu; "
@@ -233,41 +308,64 @@ static void allow_descriptors(fplt__coordinator *c)
                               (unsigned long long)needed);
 }
 
+static void expect(void *context, const char *address)
+{
+    fplt__server_expect(context, address);
+}
+
 static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
 {
-    allow_descriptors(c);
+    share_descriptors(c);
     fplt__service page = fplt__coordinator_page(c);
     const char *status_at = fplt_settings_text(c->settings, "status");
     fplt__server_settings shown = {.listen = status_at, .connections = 16, .window = 1};
     fplt_status status =
-        fplt__coordinator_open_server(c, &c->authority, c->settings, &c->server, error);
-    snprintf(c->listen, sizeof c->listen, "%s", fplt_settings_text(c->settings, "listen"));
+        fplt__coordinator_open_server(c, &c->pki.authority, c->settings, &c->doors.agents, error);
+    snprintf(c->doors.listen, sizeof c->doors.listen, "%s",
+             fplt_settings_text(c->settings, "listen"));
+    if (!status) /* members get in before strangers, also right after a restart */
+        status = fplt__leader_store_addresses(c->store, expect, c->doors.agents, error);
     if (!status && strcmp(status_at, "off") != 0)
-        status = fplt__server_create(&shown, &page, &c->page, error);
-    return status ? status : fplt__control_open(c->folder, &c->control, error);
+        status = fplt__server_create(&shown, &page, &c->doors.page, error);
+    return status ? status : fplt__control_open(c->folder, &c->doors.control, error);
 }
 
 fplt_status fplt__coordinator_prepare(fplt__coordinator *c, fplt_error *error)
 {
     fplt_status status;
-    if ((status = fplt_settings_complete(c->settings, error)) ||
-        (status = fplt_settings_effective(c->settings, error)) ||
-        (status = fplt__authority_open(c->folder, &c->authority, error)) ||
-        (status = fplt__coordinator_check_certificate(c, &c->authority, &c->self, error)))
+    if ((status = fplt__settings_complete(c->settings, error)) ||
+        (status = fplt__settings_effective(c->settings, error)) ||
+        (status = fplt__authority_open(c->folder, &c->pki.authority, error)) ||
+        (status = fplt__coordinator_check_certificate(c, &c->pki.authority, &c->pki.self, error)))
         return status;
+    return fplt__coordinator_propose(c, error);
+}
+
+/* The proposal again, as exclusions have it. */
+static fplt_status propose_without(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status = fplt__coordinator_read_successions(c, error);
+    if (status || !c->excluded.run)
+        return status;
+    fplt__proposal_clear(&c->proposal);
     return fplt__coordinator_propose(c, error);
 }
 
 fplt_status fplt__coordinator_open(fplt__coordinator *c, fplt_error *error)
 {
     fplt_status status = fplt__coordinator_prepare(c, error);
-    if (status)
-        return status;
-    c->run = c->proposal.run;
-    c->members = c->proposal.members;
-    c->roster = c->proposal.roster;
-    if ((status = allocate(c, error)) || (status = open_store(c, error)) ||
+    if (status || (status = open_store(c, error)) || (status = propose_without(c, error)) ||
+        (status = fplt__coordinator_open_record(c, error)) || (status = open_machine(c, error)) ||
         (status = open_servers(c, error)))
         return status;
     return FPLT_OK;
+}
+
+fplt_status fplt__coordinator_open_next(fplt__coordinator *c, fplt_error *error)
+{
+    FPLT__ASSERT(c->store && !c->leader && !c->roster);
+    fplt_status status = fplt__coordinator_read_successions(c, error);
+    if (status || (status = fplt__coordinator_propose(c, error)))
+        return status;
+    return open_machine(c, error);
 }

@@ -49,10 +49,20 @@ function showPrivacy(s) {
   at("chart").hidden = at("measured").hidden = !!s.privacy;
 }
 
+// held-out rows, and why there are no standard errors
+function findings(s) {
+  const h = s.held_out;
+  return (h ? `; ${h.rows} held-out rows: loss ${h.loss.toPrecision(4)}` +
+    (h.accuracy === null ? "" : `, accuracy ${(100 * h.accuracy).toFixed(1)} %`) : "") +
+    (s.errors_withheld ? "; " + s.errors_withheld : "");
+}
+
 function show(s) {
   at("title").textContent = `${s.federation}, run ${s.run}` + (s.algorithm ? `: ${s.algorithm}` : "");
   at("sentence").textContent = (s.paused ? "paused" : states[s.state] ?? s.state) + (s.sentence ? ": " + s.sentence : "") +
-    (s.waiting ? "; " + s.waiting : "");
+    (s.waiting ? "; " + s.waiting : "") + findings(s) +
+    (s.secure ? `; secure aggregation: sum of ${s.received} of ${s.cohort}` +
+      (s.secure.void ? `, ${s.secure.void} void rounds` : "") : "");
   at("round").textContent = s.rounds ? `${s.round} / ${s.rounds}` : s.round;
   at("updates").textContent = `${s.received} / ${s.cohort}`;
   const criterion = s.criterion ?? s.curve.at(-1)?.[1];

@@ -21,17 +21,29 @@ static const fplt__route *route_of(const fplt__http_transaction *transaction)
                             fplt__http_transaction_path(transaction));
 }
 
-/* The roster stays as it is, and so does who a connection is of. */
+static int identify(gnutls_x509_crt_t certificate, void *out)
+{
+    fplt__coordinator_peer *peer = out;
+    fplt__certificate_identify(certificate, &peer->identity);
+    return peer->identity.role == FPLT_ROLE_AGENT;
+}
+
+/* Whose connection it is; looked up again where another run has another roster. */
+static int64_t place_of(const fplt__coordinator *c, fplt__coordinator_peer *peer)
+{
+    if (peer->place > c->members ||
+        (peer->place && strcmp(c->roster[peer->place - 1], peer->identity.name) != 0))
+        peer->place = 0;
+    for (uint32_t i = 0; !peer->place && i < c->members; i++)
+        if (strcmp(c->roster[i], peer->identity.name) == 0)
+            peer->place = i + 1;
+    FPLT__ASSERT(peer->place <= c->members);
+    return (int64_t)peer->place - 1;
+}
+
 static int64_t identity_of(const fplt__coordinator *c, fplt__http_transaction *transaction)
 {
-    const char *name = fplt__http_transaction_identity(transaction)->name;
-    int64_t *place = fplt__http_transaction_place(transaction);
-    for (uint32_t i = 0; *place < 0 && i < c->members; i++)
-        if (strcmp(c->roster[i], name) == 0)
-            *place = i;
-    FPLT__ASSERT(*place < (int64_t)c->members);
-    FPLT__ASSERT(*place < 0 || strcmp(c->roster[*place], name) == 0);
-    return *place;
+    return place_of(c, fplt__http_transaction_peer(transaction));
 }
 
 /* The certificate, the roster, invitations, what happens below HTTP, and the odd faults of the protocol. */
@@ -42,9 +54,9 @@ const char *const fplt__coordinator_reasons[FPLT__REASONS] = {"certificate", "ro
 
 void fplt__coordinator_refused(fplt__coordinator *c, const char *reason)
 {
-    c->refusals++;
+    c->seen.refusals++;
     for (size_t i = 0; i < FPLT__REASONS; i++)
-        c->refused[i] += strcmp(reason, fplt__coordinator_reasons[i]) == 0;
+        c->seen.refused[i] += strcmp(reason, fplt__coordinator_reasons[i]) == 0;
 }
 
 /* What the machine says of a request that it does not take. */
@@ -55,9 +67,9 @@ static void count_fault(fplt__coordinator *c, const fplt__route *route, const ch
         fplt__coordinator_refused(c, word);
     if (!route || route->kind != FPLT__UPDATE)
         return;
-    c->update[FPLT__UPDATE_REFUSED] += odd;
-    c->update[FPLT__UPDATE_LATE] += strcmp(word, "closed") == 0;
-    c->update[FPLT__UPDATE_CONFLICT] += strcmp(word, "conflict") == 0;
+    c->seen.update[FPLT__UPDATE_REFUSED] += odd;
+    c->seen.update[FPLT__UPDATE_LATE] += strcmp(word, "closed") == 0;
+    c->seen.update[FPLT__UPDATE_CONFLICT] += strcmp(word, "conflict") == 0;
 }
 
 /* With a line in the log, where its address has not had one within a minute. */
@@ -90,43 +102,63 @@ static double table_since(fplt__coordinator *c, double now)
 {
     uint64_t version;
     fplt_error error;
-    if (now - c->table_asked < judged_seconds)
-        return c->table_since;
-    if (fplt__authority_version(&c->authority, &version, &error))
+    if (now - c->revocation.asked < judged_seconds)
+        return c->revocation.since;
+    if (fplt__authority_version(&c->pki.authority, &version, &error))
         return now; /* unknown: certificates are checked again */
-    FPLT__ASSERT(c->table_since <= now && c->table_asked <= now);
-    c->table_asked = now;
-    if (version != c->table_version)
-        c->table_since = now;
-    c->table_version = version;
-    return c->table_since;
+    FPLT__ASSERT(c->revocation.since <= now && c->revocation.asked <= now);
+    c->revocation.asked = now;
+    if (version != c->revocation.version)
+        c->revocation.since = now;
+    c->revocation.version = version;
+    return c->revocation.since;
+}
+
+/* A new process knows where members come from: stored where it changes, and once an hour. */
+static void keep_address(fplt__coordinator *c, const fplt__http_transaction *transaction,
+                         uint32_t i, double now)
+{
+    char text[FPLT__HTTP_ADDRESS];
+    fplt_error error;
+    fplt__http_transaction_address(transaction, text);
+    if (!*text)
+        return;
+    struct fplt__coordinator_address *kept = &c->address[i];
+    if (strcmp(text, kept->text) == 0 && now - kept->stored < 3600)
+        return;
+    memcpy(kept->text, text, sizeof kept->text);
+    kept->stored = now;
+    fplt__leader_store_keep_address(c->store, text,
+                                    &error); /* without it only its place is not reserved */
 }
 
 /* Whether the certificate is one of an agent, in force and not revoked; if not, it is answered. Who was judged
  * since the table changed last, and whose days are not over, need not be judged again. */
 static int is_let_in(fplt__coordinator *c, fplt__http_transaction *transaction, int64_t identity)
 {
-    double *judged = fplt__http_transaction_judged(transaction), now = fplt__now();
+    fplt__coordinator_peer *peer = fplt__http_transaction_peer(transaction);
+    double now = fplt__now();
     char why[400];
     fplt_error error;
-    if (*judged > 0 && *judged >= table_since(c, now) &&
-        time(NULL) <= fplt__http_transaction_identity(transaction)->ends)
+    if (peer->judged > 0 && peer->judged >= table_since(c, now) &&
+        time(NULL) <= peer->identity.ends)
         return 1;
-    *judged = 0;
-    if (fplt__authority_judge(&c->authority, fplt__http_transaction_identity(transaction), why,
-                              sizeof why, &error)) {
+    peer->judged = 0;
+    if (fplt__authority_judge(&c->pki.authority, &peer->identity, why, sizeof why, &error)) {
         fplt__http_transaction_refuse(transaction, 503, "busy", 0, "%s", error.text);
         return 0;
     }
     if (*why) {
+        /* whether the member is out of the run is seen in the table (revoked.c): this certificate may be an old one of a
+         * name that was invited again */
         turn_away(c, transaction, identity, 403, "certificate", why);
-        if (strstr(why, "revoked"))
-            fplt__coordinator_revoke(c, identity);
         return 0;
     }
-    *judged = now;
-    if (identity >= 0)
+    peer->judged = now;
+    if (identity >= 0) {
         fplt__http_transaction_trust(transaction);
+        keep_address(c, transaction, (uint32_t)identity, now);
+    }
     return 1;
 }
 
@@ -146,16 +178,16 @@ static void head(void *context, fplt__http_transaction *transaction, uint64_t le
 {
     fplt__coordinator *c = context;
     const fplt__route *route = route_of(transaction);
+    const fplt__coordinator_peer *peer = fplt__http_transaction_peer(transaction);
     int64_t identity = identity_of(c, transaction);
     char why[400];
     (void)length;
-    c->requests++;
+    c->seen.requests++;
     if (!is_let_in(c, transaction, identity))
         return;
     if (identity < 0) {
-        snprintf(why, sizeof why, "%s is not on the roster of run %u of %s",
-                 fplt__http_transaction_identity(transaction)->name, c->run,
-                 c->authority.federation);
+        snprintf(why, sizeof why, "%s is not on the roster of run %u of %s", peer->identity.name,
+                 c->run, c->pki.authority.federation);
         turn_away(c, transaction, -1, 403, "roster", why);
         return;
     }
@@ -188,8 +220,37 @@ static void tell_protocol(const fplt__coordinator *c, fplt__http_transaction *tr
 {
     char text[200];
     snprintf(text, sizeof text, "{\"federation\":\"%s\",\"protocols\":[%d],\"program\":\"%s\"}",
-             c->authority.federation, FPLT__PROTOCOL, FPLT_VERSION);
+             c->pki.authority.federation, FPLT__PROTOCOL, FPLT_VERSION);
     fplt__http_transaction_answer_text(transaction, 200, "application/json", text);
+}
+
+/* For the name that the connection's certificate has, and only in its last month: nobody fills the table. */
+static void renew(fplt__coordinator *c, fplt__http_transaction *transaction, int64_t member_index)
+{
+    const fplt__identity *identity =
+        &((fplt__coordinator_peer *)fplt__http_transaction_peer(transaction))->identity;
+    char *request = fplt__strndup((const char *)fplt__http_transaction_body(transaction),
+                                  fplt__http_transaction_size(transaction));
+    char *certificate = NULL, name[FPLT_NAME_SIZE], date[16];
+    fplt_error error = {FPLT_OK, ""};
+    if (!fplt__certificate_is_ending(identity, date)) {
+        fplt__http_transaction_refuse(transaction, 409, "early", 0,
+                                      "this certificate is valid until %s; it is renewed in its "
+                                      "last month",
+                                      date);
+    } else if (!request || fplt__request_read(request, name, &error) ||
+               strcmp(name, identity->name) != 0) {
+        fplt__http_transaction_refuse(transaction, 400, "malformed", 1,
+                                      "this is no request for a certificate of %s", identity->name);
+    } else if (fplt__authority_sign(&c->pki.authority, request, identity->name, &certificate,
+                                    &error)) {
+        fplt__http_transaction_refuse(transaction, 503, "busy", 0, "%s", error.text);
+    } else {
+        fplt__coordinator_log(c, member_index, "renewed", "its certificate was renewed");
+        fplt__http_transaction_answer_text(transaction, 200, "application/x-pem-file", certificate);
+    }
+    fplt__free(request);
+    fplt__free(certificate);
 }
 
 /* The transaction itself is the ticket: it lives until it ended, and its end is told. */
@@ -206,7 +267,12 @@ static void whole(void *context, fplt__http_transaction *transaction)
     FPLT__ASSERT(route && identity >= 0); /* or the head was refused */
     FPLT__ASSERT(!fplt__http_transaction_data(transaction));
     if (route->is_static) {
-        tell_protocol(c, transaction);
+        if (strcmp(route->path, FPLT__RENEWAL_PATH) == 0)
+            renew(c, transaction, identity);
+        else if (strcmp(route->path, FPLT__LOG_PATH) == 0)
+            fplt__coordinator_sign_log(c, transaction, (uint32_t)identity);
+        else
+            tell_protocol(c, transaction);
         return;
     }
     fplt__leader_event event = {.kind = FPLT__LEADER_REQUEST,
@@ -268,6 +334,15 @@ static void ended(void *context, fplt__http_transaction *transaction)
     gone(context, transaction);
 }
 
+/* A lost answer is asked for again, so the coordinator has to be there. */
+static void closed(void *context, void *peer, int finished)
+{
+    fplt__coordinator *c = context;
+    int64_t i = c->end.is_reached ? place_of(c, peer) : -1;
+    if (i >= 0 && c->last[i] == FPLT__LAST_SENT)
+        c->last[i] = finished ? FPLT__LAST_ARRIVED : FPLT__LAST_NONE;
+}
+
 static void refused(void *context, const char *word, const char *sentence)
 {
     fplt__coordinator *c = context;
@@ -291,13 +366,17 @@ static void release(void *owner)
 fplt__service fplt__coordinator_service(fplt__coordinator *c)
 {
     return (fplt__service){.context = c,
+                           .peer_size = sizeof(fplt__coordinator_peer),
+                           .identify = identify,
                            .head = head,
                            .prepare = prepare,
                            .whole = whole,
                            .moves = moves,
                            .expired = expired,
                            .ended = ended,
+                           .closed = closed,
                            .refused = refused,
+                           .fault = fplt__fault_body,
                            .hold = hold,
                            .release = release};
 }
@@ -332,9 +411,9 @@ void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
         fplt__hex(&reply->etag, sizeof reply->etag, text);
         fplt__http_transaction_add_header(transaction, "ETag", text);
     }
-    if (route && c->finished && reply->status == 200 && reply->parts &&
+    if (route && c->end.is_reached && reply->status == 200 && reply->parts &&
         (route->kind == FPLT__NEXT || route->kind == FPLT__UPDATE || route->kind == FPLT__MODEL))
-        c->fetched[reply->member_index] = 1; /* the end, with the last model */
+        c->last[reply->member_index] = FPLT__LAST_SENT;
     fplt__http_transaction_set_data(transaction, NULL);
     fplt__http_transaction_answer(transaction, reply->status,
                                   reply->json ? "application/json" : "application/octet-stream",

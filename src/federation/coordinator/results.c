@@ -9,10 +9,17 @@
 #include <jansson.h>
 
 #include "base/memory.h"
-#include "fedplt/file.h"
+#include "base/file.h"
+#include "fedplt/algorithm.h"
 #include "fedplt/page.h"
+#include "base/text.h"
 #include "federation/coordinator/coordinator.h"
+#include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
+#include "participation/participation.h"
+#include "prox/prox_access.h"
+#include "report/model_access.h"
+#include "report/report.h"
 #include "trainer/declare.h"
 
 /* As the agents know it. */
@@ -35,6 +42,18 @@ static json_t *score_json(const fplt_measure *score)
                      score->classifies ? json_real((double)score->hits / rows) : json_null());
 }
 
+void fplt__coordinator_add_findings(const fplt__coordinator *c, json_t *object)
+{
+    fplt__leader_view view = fplt__leader_get_view(c->leader);
+    if (*view.withheld && !c->seen.information) {
+        char text[FPLT__SENTENCE + 300];
+        snprintf(text, sizeof text, "%.256s: %s", c->roster[view.withheld_by], view.withheld);
+        json_object_set_new(object, "errors_withheld", json_string(text));
+    }
+    if (c->seen.has_score && c->seen.score.records)
+        json_object_set_new(object, "held_out", score_json(&c->seen.score));
+}
+
 /* What the settings say of problem and participation, and how many rows there are. */
 static void add_terms(json_t *record, const fplt__agreement *agreement)
 {
@@ -53,13 +72,13 @@ static void add_terms(json_t *record, const fplt__agreement *agreement)
         json_pack("{s:I, s:I, s:s, s:s, s:f, s:s, s:s}", "agents",
                   (json_int_t)agreement->proposal.members, "rows", (json_int_t)rows, "loss",
                   cost->loss, "regulariser", cost->regulariser, "eps", cost->weight, "h",
-                  fplt_prox_name(terms.job.prox), "weights", cost->weigh_rows ? "rows" : "agents");
-    if (!fplt_prox_is_zero(terms.job.prox))
+                  fplt__prox_name(terms.job.prox), "weights", cost->weigh_rows ? "rows" : "agents");
+    if (!fplt__prox_is_zero(terms.job.prox))
         json_object_set_new(problem, "h_weight",
                             json_real(fplt_settings_real(terms.settings, "h-weight")));
     json_object_set_new(record, "problem", problem);
     json_object_set_new(record, "participation",
-                        json_string(fplt_participation_name(terms.job.participation)));
+                        json_string(fplt__participation_name(terms.job.participation)));
     fplt__plan_resolution_clear(&terms);
 }
 
@@ -69,7 +88,7 @@ static int is_written(const fplt__coordinator *c, const char *name)
     const char *text = fplt_settings_text(c->settings, "train");
     char found[128], value[2048];
     while (text && *text) {
-        text = fplt_pairs_next(text, found, sizeof found, value, sizeof value);
+        text = fplt__pairs_next(text, found, sizeof found, value, sizeof value);
         if (strcmp(found, name) == 0)
             return 1;
     }
@@ -110,7 +129,7 @@ static json_t *defaults_json(const fplt__coordinator *c)
 static void add_parameter(json_t *parameters, const char *name, const char *text, double value,
                           const char *why)
 {
-    if (text && fplt_parse_real(text, &value))
+    if (text && fplt__parse_real(text, &value))
         value = NAN;
     json_t *shown = isfinite(value) ? json_real(value) : text ? json_string(text) : json_null();
     json_object_set_new(parameters, name, json_pack("{s:o, s:s}", "value", shown, "why", why));
@@ -153,17 +172,33 @@ static json_t *parameters_json(const fplt__coordinator *c)
     return parameters;
 }
 
-/* The record of the run in its model; `certificate` NULL: no promise was made. */
-static char *record_of(const fplt__coordinator *c, const char *certificate)
+/* Where the results go, made if it is not there: `out`, and for a run that was ended by an exclusion a folder of its
+ * number inside. */
+static void make_folder(const fplt__coordinator *c, char out[4200])
+{
+    const char *folder = fplt_settings_text(c->settings, "out");
+    char inside[32];
+    fplt__coordinator_path(c, folder, NULL, out, 4200);
+    mkdir(out, 0777);
+    if (!c->turn.restarts)
+        return;
+    snprintf(inside, sizeof inside, "run-%u", c->run);
+    fplt__coordinator_path(c, folder, inside, out, 4200);
+    mkdir(out, 0777);
+}
+
+/* The record of the run in its model. */
+static char *record_of(const fplt__coordinator *c)
 {
     fplt__leader_view view = fplt__leader_get_view(c->leader);
     const fplt__agreement *agreement = fplt__leader_agreement(c->leader);
     fplt__digest plan = plan_hash(agreement);
     json_t *record = fplt__plan_resolution_record(agreement, &plan);
     if (record)
-        json_object_update_new(record,
-                               json_pack("{s:I, s:s, s:s}", "rounds", (json_int_t)view.round,
-                                         "outcome", view.outcome, "sentence", view.sentence));
+        json_object_update_new(
+            record, json_pack("{s:I, s:s, s:s}", "rounds", (json_int_t)view.round, "outcome",
+                              c->turn.restarts ? "excluded" : view.outcome, "sentence",
+                              c->turn.restarts ? c->end.outcome.sentence : view.sentence));
     if (record) {
         add_terms(record, agreement);
         json_object_set_new(record, "parameters", parameters_json(c));
@@ -171,21 +206,18 @@ static char *record_of(const fplt__coordinator *c, const char *certificate)
     }
     if (record && view.has_measure && isfinite(view.measure.criterion))
         json_object_set_new(record, "criterion", json_real(view.measure.criterion));
-    if (record && c->has_score && c->score.records)
-        json_object_set_new(record, "held_out", score_json(&c->score));
-    if (record && certificate)
-        json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
+    if (record)
+        fplt__coordinator_add_findings(c, record);
     char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(record);
     return text;
 }
 
 /* Charged at least what was seen, and what the agents say they charged. */
-static fplt_status certify(fplt__coordinator *c, const double *x, char **certificate,
+static fplt_status certify(fplt__coordinator *c, fplt_model *model, char **certificate,
                            fplt_error *error)
 {
     const fplt__agreement *agreement = fplt__leader_agreement(c->leader);
-    fplt_model *bare = NULL;
     uint64_t *rounds;
     *certificate = NULL;
     if (!agreement->private)
@@ -199,10 +231,8 @@ static fplt_status certify(fplt__coordinator *c, const double *x, char **certifi
         rounds[i] = fplt__privacy_plan_rounds(agreement,
                                               row->seen > row->charges ? row->seen : row->charges);
     }
-    if (!(status = fplt__plan_resolution_model(agreement, x, NULL, NULL, &bare, error)))
-        status = fplt__privacy_plan_certificate(agreement, &plan, rounds, NULL, bare, certificate,
-                                                error);
-    fplt_model_destroy(bare);
+    fplt__privacy_plan_record about = {&plan, rounds, NULL, c->folder};
+    status = fplt__privacy_plan_certify(agreement, &about, model, certificate, error);
     fplt__free(rounds);
     return status;
 }
@@ -222,7 +252,7 @@ static void add_round(void *context, const fplt__history_row *row)
                               .measured = !isnan(row->criterion),
                               .measure = {.criterion = row->criterion}};
     if (!curve->status)
-        curve->status = fplt_history_add(curve->history, &progress, curve->error);
+        curve->status = fplt__history_add(curve->history, &progress, curve->error);
 }
 
 /* Of the rounds that were measured; with privacy there are none, and the page takes no history. */
@@ -230,9 +260,9 @@ static fplt_status recall(fplt__coordinator *c, const fplt_model *model, fplt_hi
                           fplt_error *error)
 {
     *history = NULL;
-    if (fplt_model_is_private(model))
+    if (fplt__model_is_private(model))
         return FPLT_OK;
-    fplt_status status = fplt_history_create(history, error);
+    fplt_status status = fplt__history_create(history, error);
     if (status)
         return status;
     struct curve curve = {*history, FPLT_OK, error};
@@ -244,42 +274,56 @@ static fplt_status write_page(fplt__coordinator *c, const fplt_model *model, fpl
 {
     fplt_page page = fplt_page_defaults();
     fplt_history *history;
-    char path[4200], title[128], *html = NULL;
-    snprintf(title, sizeof title, "The model of %s, run %u", c->authority.federation, c->run);
-    fplt__coordinator_path(c, fplt_settings_text(c->settings, "out"), "report.html", path,
-                           sizeof path);
+    char out[4200], path[4300], title[128], *html = NULL;
+    snprintf(title, sizeof title, "The model of %s, run %u", c->pki.authority.federation, c->run);
+    make_folder(c, out);
+    snprintf(path, sizeof path, "%s/report.html", out);
     fplt_status status = recall(c, model, &history, error);
     page.title = title;
     page.history = history;
     if (!status && !(status = fplt_model_page(model, &page, &html, error)))
-        status = fplt_file_save(path, 0666, html, strlen(html), error);
+        status = fplt__file_save(path, 0666, html, strlen(html), error);
     fplt_free(html);
-    fplt_history_destroy(history);
+    fplt__history_destroy(history);
     return status;
 }
 
 /* The files */
 
-static fplt_status write_out(fplt__coordinator *c, const double *x, const char *certificate,
-                             fplt_error *error)
+/* Only the weights are known of a custom cost: there is no page about them. */
+static fplt_status write_custom(fplt__coordinator *c, const double *x, fplt_error *error)
 {
-    const char *out = fplt_settings_text(c->settings, "out");
-    char path[4200], *record = record_of(c, certificate);
+    char out[4200], path[4300], *record = record_of(c);
+    make_folder(c, out);
+    snprintf(path, sizeof path, "%s/model.json", out);
+    fplt_status status =
+        fplt__custom_write(fplt__leader_agreement(c->leader), x, record, path, error);
+    if (!status)
+        snprintf(c->end.outcome.model, sizeof c->end.outcome.model, "%.500s", path);
+    free(record);
+    return status;
+}
+
+static fplt_status write_out(fplt__coordinator *c, const double *x, fplt_error *error)
+{
+    char out[4200], path[4300], *record = record_of(c), *certificate = NULL;
     fplt_model *model = NULL;
     fplt_error unwritten = {FPLT_OK, ""};
-    fplt__coordinator_path(c, out, NULL, path, sizeof path);
-    mkdir(path, 0777);
+    make_folder(c, out);
     fplt_status status = fplt__plan_resolution_model(fplt__leader_agreement(c->leader), x, record,
-                                                     c->information, &model, error);
-    fplt__coordinator_path(c, out, "privacy.json", path, sizeof path);
+                                                     c->seen.information, &model, error);
+    if (!status)
+        status = certify(c, model, &certificate, error);
+    snprintf(path, sizeof path, "%s/privacy.json", out);
     if (!status && certificate)
-        status = fplt_file_save(path, 0666, certificate, strlen(certificate), error);
-    fplt__coordinator_path(c, out, "model.json", path, sizeof path);
+        status = fplt__file_save(path, 0666, certificate, strlen(certificate), error);
+    snprintf(path, sizeof path, "%s/model.json", out);
     if (!status && !(status = fplt_model_write(model, path, error)))
-        snprintf(c->outcome.model, sizeof c->outcome.model, "%.500s", path);
+        snprintf(c->end.outcome.model, sizeof c->end.outcome.model, "%.500s", path);
     if (!status && write_page(c, model, &unwritten))
         fplt__coordinator_log(c, -1, "disk", "report.html was not written: %s", unwritten.text);
     fplt_model_destroy(model);
+    fplt_free(certificate);
     free(record);
     return status;
 }
@@ -288,7 +332,6 @@ fplt_status fplt__coordinator_write(fplt__coordinator *c, fplt_error *error)
 {
     const fplt__agreement *agreement = fplt__leader_agreement(c->leader);
     fplt_hub *hub = fplt__leader_hub(c->leader);
-    char *certificate = NULL;
     double *x;
     if (!agreement || !hub)
         return FPLT_OK;
@@ -296,9 +339,9 @@ fplt_status fplt__coordinator_write(fplt__coordinator *c, fplt_error *error)
         fplt__alloc_into(&x, agreement->plan.dimension, sizeof *x, "the model", error);
     if (status)
         return status;
-    if (!(status = fplt_hub_model(hub, x)) && !(status = certify(c, x, &certificate, error)))
-        status = write_out(c, x, certificate, error);
-    fplt_free(certificate);
+    if (!(status = fplt_hub_model(hub, x)))
+        status = fplt__is_custom(&agreement->proposal) ? write_custom(c, x, error)
+                                                       : write_out(c, x, error);
     fplt__free(x);
     return status;
 }

@@ -8,7 +8,7 @@
 
 enum { SECONDS_BETWEEN = 1 };
 
-/* One that the machine has not been told of; -1: none. */
+/* A revoked member that the state machine does not know of yet; -1: none. */
 struct search {
     const fplt__coordinator *c;
     int64_t member_index;
@@ -30,21 +30,21 @@ void fplt__coordinator_tend_revoked(fplt__coordinator *c)
     double now = fplt__now();
     uint64_t version;
     fplt_error error;
-    if (c->revoked_checked > 0 && now - c->revoked_checked < SECONDS_BETWEEN)
+    if (c->revocation.roster_checked > 0 && now - c->revocation.roster_checked < SECONDS_BETWEEN)
         return;
-    int first = !(c->revoked_checked > 0);
-    c->revoked_checked = now;
-    if (fplt__authority_version(&c->authority, &version, &error) ||
-        (!first && version == c->revoked_version))
+    int first = !(c->revocation.roster_checked > 0);
+    c->revocation.roster_checked = now;
+    if (fplt__authority_version(&c->pki.authority, &version, &error) ||
+        (!first && version == c->revocation.roster_version))
         return; /* unknown, or as before */
     struct search search;
     do { /* the machine is told when the list is closed */
         search = (struct search){c, -1};
-        if (fplt__authority_list(&c->authority, look_at, &search, &error))
+        if (fplt__authority_list(&c->pki.authority, look_at, &search, &error))
             return;
         FPLT__ASSERT(search.member_index < (int64_t)c->members);
         fplt__coordinator_revoke(c, search.member_index);
         FPLT__ASSERT(search.member_index < 0 || c->revoked[search.member_index]); /* found once */
     } while (search.member_index >= 0);
-    c->revoked_version = version;
+    c->revocation.roster_version = version;
 }

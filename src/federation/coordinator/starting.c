@@ -7,7 +7,10 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "federation/coordinator/coordinator.h"
+#include "federation/plan/custom_model.h"
 #include "federation/plan/naming.h"
+#include "report/model_access.h"
+#include "fedplt/encoding.h"
 
 /* What federation.yaml says */
 
@@ -37,13 +40,18 @@ fplt_status fplt__coordinator_read_start(fplt__coordinator *c, fplt_error *error
     const char *start = fplt__pair_find(proposal->setting, proposal->settings, "start");
     const char *file = fplt__pair_find(proposal->setting, proposal->settings, "start-model");
     int wanted = start && strcmp(start, "model") == 0;
-    c->continued = fplt_settings_switch(c->settings, "continue");
-    if (c->continued && (start || file))
+    c->start.continued = fplt_settings_switch(c->settings, "continue");
+    if (c->excluded.continued) { /* the start of the settings was that of the run before */
+        take_away(proposal, "start-model");
+        c->start.continued = 1;
+        return say_start(proposal, error);
+    }
+    if (c->start.continued && (start || file))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "continue is yes, which begins at the last model of the run before; "
                               "leave train's `%s` out",
                               file ? "start-model" : "start");
-    if (c->continued)
+    if (c->start.continued)
         return say_start(proposal, error);
     if (wanted && !file)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -55,14 +63,14 @@ fplt_status fplt__coordinator_read_start(fplt__coordinator *c, fplt_error *error
                               "model`");
     if (!file)
         return FPLT_OK;
-    fplt__coordinator_path(c, file, NULL, c->start_file, sizeof c->start_file);
+    fplt__coordinator_path(c, file, NULL, c->start.file, sizeof c->start.file);
     take_away(proposal, "start-model"); /* the others hear of the vector, not of a path here */
     return say_start(proposal, error);
 }
 
 /* The vector */
 
-/* Whoever publishes a private model promises something about what it began at too. */
+/* The promise of a private model includes the model that its training started at. */
 static fplt_status check_released(const fplt__coordinator *c, int private, const char *what,
                                   fplt_error *error)
 {
@@ -76,34 +84,68 @@ static fplt_status check_released(const fplt__coordinator *c, int private, const
 
 static fplt_status keep(fplt__coordinator *c, const double *x, size_t count, fplt_error *error)
 {
-    fplt__free(c->start);
-    c->start = NULL;
-    fplt_status status = fplt__alloc_into(&c->start, count, sizeof *c->start, "the start", error);
+    fplt__free(c->start.vector);
+    c->start.vector = NULL;
+    fplt_status status =
+        fplt__alloc_into(&c->start.vector, count, sizeof *c->start.vector, "the start", error);
     if (status)
         return status;
     FPLT__ASSERT(count > 0);
-    memcpy(c->start, x, count * sizeof *c->start);
-    c->start_count = count;
+    memcpy(c->start.vector, x, count * sizeof *c->start.vector);
+    c->start.count = count;
     return FPLT_OK;
 }
 
 /* What its coordinates belong to. */
 static fplt_status keep_names(fplt__coordinator *c, const fplt_model *model, fplt_error *error)
 {
-    fplt_free(c->start_names);
-    return fplt__naming_list(fplt_model_get_view(model), &c->start_names, error);
+    fplt_free(c->start.names);
+    return fplt__naming_list(fplt_model_get_view(model), &c->start.names, error);
 }
 
 static fplt_status begin_at_file(fplt__coordinator *c, fplt_error *error)
 {
     fplt_model *model;
-    fplt_status status = fplt_model_read(c->start_file, &model, error);
+    if (fplt__is_custom(&c->proposal))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "train: start-model is given, but a custom cost starts at zero, or "
+                              "with `continue: yes` at the last model of the run before");
+    fplt_status status = fplt_model_read(c->start.file, &model, error);
     if (status)
         return status;
     const fplt_model_info *info = fplt_model_get_view(model);
-    if (!(status = check_released(c, fplt_model_is_private(model), c->start_file, error)) &&
+    if (!(status = check_released(c, fplt__model_is_private(model), c->start.file, error)) &&
         !(status = keep_names(c, model, error)))
         status = keep(c, info->weights, info->dimension, error);
+    fplt_model_destroy(model);
+    return status;
+}
+
+/* The numbers of a custom cost mean something to the same cost only. */
+static fplt_status check_cost(const fplt__custom_model *now, const fplt__custom_model *then,
+                              fplt_error *error)
+{
+    return now->dimension == then->dimension && fplt__same(&now->digest, &then->digest)
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_VALUE,
+                                "continue is yes, but the run before trained %s, and this one %s; "
+                                "begin at zero (`continue: no`)",
+                                then->dimension ? "a custom cost of another digest"
+                                                : "a built-in loss",
+                                now->dimension ? "a custom cost" : "a built-in loss");
+}
+
+/* Those of a custom cost have no names. */
+static fplt_status name_coordinates(fplt__coordinator *c, const fplt__agreement *agreement,
+                                    const double *x, fplt_error *error)
+{
+    fplt_model *model;
+    if (fplt__is_custom(&c->proposal))
+        return FPLT_OK;
+    fplt_status status = fplt__plan_resolution_model(agreement, x, NULL, NULL, &model, error);
+    if (status)
+        return status;
+    status = keep_names(c, model, error);
     fplt_model_destroy(model);
     return status;
 }
@@ -115,7 +157,6 @@ static fplt_status model_of(fplt__coordinator *c, const fplt__leader_record *rec
     fplt__agreement *agreement;
     fplt__leader_plan plan;
     double *x = NULL;
-    fplt_model *model = NULL;
     fplt_status status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error);
     if (status)
         return status;
@@ -132,10 +173,9 @@ static fplt_status model_of(fplt__coordinator *c, const fplt__leader_record *rec
         !(status = fplt__alloc_into(&x, n, sizeof *x, "the start", error)) &&
         !(status = fplt_hub_decode(plan.hub, record->hub, record->hub_size, error)) &&
         !(status = fplt_hub_model(plan.hub, x)) &&
-        !(status = fplt__plan_resolution_model(plan.agreement, x, NULL, NULL, &model, error)) &&
-        !(status = keep_names(c, model, error)))
+        !(status = check_cost(&c->proposal.model, &plan.agreement->proposal.model, error)) &&
+        !(status = name_coordinates(c, plan.agreement, x, error)))
         status = keep(c, x, n, error);
-    fplt_model_destroy(model);
     fplt__free(x);
     fplt__leader_plan_clear(&plan);
     return status;
@@ -158,7 +198,7 @@ static fplt_status begin_at_last(fplt__coordinator *c, fplt_error *error)
         return status;
     FPLT__ASSERT(last < c->run);
     if (loaded.record.hub) {
-        c->continues = loaded.record.hash;
+        c->start.continues = loaded.record.hash;
         status = model_of(c, &loaded.record, error);
     } else {
         status = fplt_error_set(error, FPLT_BAD_VALUE,
@@ -172,7 +212,7 @@ static fplt_status begin_at_last(fplt__coordinator *c, fplt_error *error)
 
 static int begins_at_zero(const fplt__coordinator *c)
 {
-    return !c->continued && !*c->start_file;
+    return !c->start.continued && !*c->start.file;
 }
 
 fplt_status fplt__coordinator_begin(fplt__coordinator *c, fplt_error *error)
@@ -180,12 +220,12 @@ fplt_status fplt__coordinator_begin(fplt__coordinator *c, fplt_error *error)
     fplt_status status;
     if (begins_at_zero(c))
         return FPLT_OK;
-    memset(&c->continues, 0, sizeof c->continues);
-    if ((status = c->continued ? begin_at_last(c, error) : begin_at_file(c, error)))
+    memset(&c->start.continues, 0, sizeof c->start.continues);
+    if ((status = c->start.continued ? begin_at_last(c, error) : begin_at_file(c, error)))
         return status;
-    FPLT__ASSERT(c->start && c->start_count > 0);
-    return fplt__leader_store_keep_start(c->store, c->run, c->start, c->start_count, &c->continues,
-                                         error);
+    FPLT__ASSERT(c->start.vector && c->start.count > 0);
+    return fplt__leader_store_keep_start(c->store, c->run, c->start.vector, c->start.count,
+                                         &c->start.continues, error);
 }
 
 fplt_status fplt__coordinator_begun(fplt__coordinator *c, int *changed, fplt_error *error)
@@ -197,34 +237,36 @@ fplt_status fplt__coordinator_begun(fplt__coordinator *c, int *changed, fplt_err
     if (begins_at_zero(c))
         return FPLT_OK;
     fplt_status status =
-        fplt__leader_store_start(c->store, c->run, &stored, &count, &c->continues, error);
+        fplt__leader_store_start(c->store, c->run, &stored, &count, &c->start.continues, error);
     if (status)
         return status;
-    *changed = *c->start_file && stored && !begin_at_file(c, &ignored) &&
-               (c->start_count != count || memcmp(c->start, stored, count * sizeof *stored));
-    fplt__digest continues = c->continues;
-    if (c->continued) /* for its names; the vector is the stored one */
+    *changed = *c->start.file && stored && !begin_at_file(c, &ignored) &&
+               (c->start.count != count || memcmp(c->start.vector, stored, count * sizeof *stored));
+    fplt__digest continues = c->start.continues;
+    if (c->start.continued) /* for its names; the vector is the stored one */
         begin_at_last(c, &ignored);
-    c->continues = continues;
-    fplt__free(c->start);
-    c->start = stored;
-    c->start_count = count;
+    c->start.continues = continues;
+    fplt__free(c->start.vector);
+    c->start.vector = stored;
+    c->start.count = count;
     return FPLT_OK;
 }
 
 fplt_status fplt__coordinator_state_start(const fplt__coordinator *c, fplt__agreement *agreement,
                                           fplt_error *error)
 {
-    if (!c->start)
+    if (!c->start.vector)
         return FPLT_OK;
-    if (c->start_count != agreement->plan.dimension)
+    if (c->start.count != agreement->plan.dimension)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: the starting point has %zu coordinates, but this run needs %zu",
-                              c->continued ? "continue" : "start-model", c->start_count,
+                              c->start.continued ? "continue" : "start-model", c->start.count,
                               agreement->plan.dimension);
     FPLT__ASSERT(!begins_at_zero(c) && fplt__is_zero(&agreement->start));
-    agreement->continues = c->continues;
-    fplt_status status = fplt__naming_compare(c->start_names, agreement,
-                                              c->continued ? "continue" : "start-model", error);
-    return status ? status : fplt__start_digest(c->start, c->start_count, &agreement->start, error);
+    agreement->continues = c->start.continues;
+    fplt_status status =
+        fplt__naming_compare(c->start.names, agreement,
+                             c->start.continued ? "continue" : "start-model", error);
+    return status ? status
+                  : fplt__start_digest(c->start.vector, c->start.count, &agreement->start, error);
 }

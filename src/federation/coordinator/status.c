@@ -1,25 +1,20 @@
-/* What can be seen of a coordinator from outside: JSON, metrics, a page, and the control socket of
- * `fedplt federation status|pause|resume|end`. No secrets, no updates. */
-#include <errno.h>
-#include <fcntl.h>
+/* What can be seen of a coordinator from outside: JSON, metrics and a page. No secrets, no updates. */
 #include <math.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
 #include "base/buffer.h"
+#include "fedplt/algorithm.h"
 #include "fedplt/ledger.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "federation/coordinator/coordinator.h"
 #include "federation/coordinator/page.h"
 
-enum { SILENT_SECONDS = 60, LATE_SECONDS = 60, CONTROL_MILLISECONDS = 2000, FRESH_ROUNDS = 50 };
+enum { SILENT_SECONDS = 60, LATE_SECONDS = 60, FRESH_ROUNDS = 50 };
 
 /* JSON */
 
@@ -51,7 +46,7 @@ static double spent_by(const fplt__coordinator *c, uint32_t i)
         return NAN;
     const char *given =
         fplt__pair_find(agreement->proposal.privacy, agreement->proposal.privacies, "delta");
-    if (!given || fplt_parse_real(given, &delta))
+    if (!given || fplt__parse_real(given, &delta))
         delta = 1e-5;
     uint64_t rounds = row->seen > row->charges ? row->seen : row->charges;
     return fplt_ledger_epsilon(agreement->rate[i] * (double)rounds, delta, &epsilon, NULL)
@@ -84,10 +79,10 @@ static json_t *member_json(const fplt__coordinator *c, uint32_t i)
 static json_t *curve_json(const fplt__coordinator *c)
 {
     json_t *curve = json_array();
-    for (size_t i = 0; i < c->points; i++)
-        if (isfinite(c->point[i].criterion))
-            json_array_append_new(curve, json_pack("[I, f]", (json_int_t)c->point[i].round,
-                                                   c->point[i].criterion));
+    for (size_t i = 0; i < c->seen.points; i++)
+        if (isfinite(c->seen.point[i].criterion))
+            json_array_append_new(curve, json_pack("[I, f]", (json_int_t)c->seen.point[i].round,
+                                                   c->seen.point[i].criterion));
     return curve;
 }
 
@@ -140,6 +135,19 @@ void fplt__coordinator_waiting(const fplt__coordinator *c, char *sentence, size_
     }
 }
 
+static void add_secure(json_t *status, const fplt__leader_view *view,
+                       const fplt__agreement *agreement)
+{
+    if (!view->secure)
+        return;
+    json_object_set_new(status, "secure",
+                        json_pack("{s:s, s:s, s:i, s:i, s:i, s:I}", "mode",
+                                  agreement->threshold ? "quorum" : "all", "stage", view->stage,
+                                  "threshold", (int)agreement->threshold, "colluders",
+                                  (int)agreement->proposal.colluders, "left", (int)view->left,
+                                  "void", (json_int_t)view->void_rounds));
+}
+
 static json_t *status_json(const fplt__coordinator *c)
 {
     fplt__leader_view view = fplt__leader_get_view(c->leader);
@@ -148,13 +156,14 @@ static json_t *status_json(const fplt__coordinator *c)
     fplt__hex(&c->hash, sizeof c->hash, hash);
     json_t *status = json_pack(
         "{s:s, s:i, s:s, s:s, s:b, s:I, s:I, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:f, s:f, s:o}",
-        "federation", c->authority.federation, "run", (int)c->run, "proposal", hash, "state",
+        "federation", c->pki.authority.federation, "run", (int)c->run, "proposal", hash, "state",
         fplt__leader_state_name(view.state), "paused", view.paused, "round", (json_int_t)view.round,
         "rounds", (json_int_t)view.rounds, "leg", (int)view.incarnation, "cohort", (int)view.cohort,
         "received", (int)view.received, "quorum", (int)view.quorum, "bytes_up",
-        (json_int_t)fplt__server_received(c->server), "bytes_down",
-        (json_int_t)fplt__server_sent(c->server), "refused", (json_int_t)c->refusals, "commit",
-        c->commit_seconds, "seconds", fplt__now() - c->started, "curve", curve_json(c));
+        (json_int_t)fplt__server_received(c->doors.agents), "bytes_down",
+        (json_int_t)fplt__server_sent(c->doors.agents), "refused", (json_int_t)c->seen.refusals,
+        "commit", c->seen.commit_seconds, "seconds", fplt__now() - c->seen.started, "curve",
+        curve_json(c));
     json_t *members = json_array();
     for (uint32_t i = 0; i < c->members; i++)
         json_array_append_new(members, member_json(c, i));
@@ -171,7 +180,9 @@ static json_t *status_json(const fplt__coordinator *c)
     fplt__coordinator_waiting(c, waiting, sizeof waiting);
     if (*waiting)
         json_object_set_new(status, "waiting", json_string(waiting));
+    fplt__coordinator_add_findings(c, status);
     add_privacy(c, status);
+    add_secure(status, &view, agreement);
     json_object_set_new(status, "checking", json_boolean(view.checks));
     if (view.has_check)
         json_object_set_new(status, "check",
@@ -258,7 +269,7 @@ char *fplt__coordinator_metrics(const fplt__coordinator *c)
                                                          [FPLT__UPDATE_REFUSED] = "refused",
                                                          [FPLT__UPDATE_CONFLICT] = "conflict"};
     static const char *const directions[] = {"up", "down"};
-    uint64_t bytes[] = {fplt__server_received(c->server), fplt__server_sent(c->server)};
+    uint64_t bytes[] = {fplt__server_received(c->doors.agents), fplt__server_sent(c->doors.agents)};
     fplt__leader_view view = fplt__leader_get_view(c->leader);
     int is_open = view.state == FPLT__ROUND && view.opened_now;
     char *text = NULL;
@@ -269,14 +280,24 @@ char *fplt__coordinator_metrics(const fplt__coordinator *c)
         add_gauge(&out, "fedplt_criterion", "Stopping criterion as it was measured last.",
                   view.measure.criterion);
     add_gauge(&out, "fedplt_commit_seconds", "Duration of the last commit to disk.",
-              c->commit_seconds);
+              c->seen.commit_seconds);
     add_counters(&out, "fedplt_updates_total", "Updates of agents by verdict.", "verdict", verdicts,
-                 c->update, FPLT__VERDICTS);
+                 c->seen.update, FPLT__VERDICTS);
     add_counters(&out, "fedplt_refused_total", "Refused connections and requests by reason.",
-                 "reason", fplt__coordinator_reasons, c->refused, FPLT__REASONS);
+                 "reason", fplt__coordinator_reasons, c->seen.refused, FPLT__REASONS);
     add_counters(&out, "fedplt_bytes_total", "Bytes of bodies by direction.", "direction",
                  directions, bytes, 2);
     add_member_metrics(c, &out);
+    if (view.secure) {
+        static const char *const ends[] = {"whole", "short", "void"};
+        uint64_t rounds[] = {view.whole_rounds, view.short_rounds, view.void_rounds};
+        add_counters(&out, "fedplt_secure_rounds_total",
+                     "Rounds of secure aggregation by their end.", "end", ends, rounds, 3);
+        begin_metric(&out, "fedplt_secure_lists_total", "counter",
+                     "Lists of keys sent, one more for each restart of an agent.");
+        fplt__buffer_format(&out, "fedplt_secure_lists_total %llu\n",
+                            (unsigned long long)view.lists);
+    }
     if (fplt__leader_agreement(c->leader) && fplt__leader_agreement(c->leader)->private)
         add_gauge(&out, "fedplt_privacy_epsilon",
                   "Epsilon spent in this run by the agent that spent most.", most_spent(c));
@@ -356,120 +377,6 @@ fplt__service fplt__coordinator_page(fplt__coordinator *c)
                            .whole = page_whole,
                            .expired = page_expired,
                            .ended = page_ended,
-                           .refused = page_refused};
-}
-
-/* The control socket: a word and a newline in, a JSON document out. Who may open the folder may. */
-
-static fplt_status socket_at(const char *folder, struct sockaddr_un *address, int *made,
-                             fplt_error *error)
-{
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    int length = snprintf(address->sun_path, sizeof address->sun_path, "%s/control.socket", folder);
-    if (length < 0 || (size_t)length >= sizeof address->sun_path)
-        return fplt_error_set(
-            error, FPLT_BAD_VALUE,
-            "%s: the folder's path is too long for a socket; use a shorter one, or "
-            "a relative one",
-            folder);
-    *made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    return *made < 0 ? fplt_error_set(error, FPLT_IO, "%s: %s", folder, strerror(errno)) : FPLT_OK;
-}
-
-fplt_status fplt__control_open(const char *folder, int *descriptor, fplt_error *error)
-{
-    struct sockaddr_un address;
-    int made = -1;
-    fplt_status status = socket_at(folder, &address, &made, error);
-    if (status)
-        return status;
-    unlink(address.sun_path); /* of a process that was killed; the database is locked by us */
-    if (bind(made, (struct sockaddr *)&address, sizeof address) || listen(made, 8) ||
-        fcntl(made, F_SETFL, O_NONBLOCK) < 0) {
-        status = fplt_error_set(error, FPLT_IO, "%s: %s", address.sun_path, strerror(errno));
-        close(made);
-        return status;
-    }
-    *descriptor = made;
-    return FPLT_OK;
-}
-
-static void command(fplt__coordinator *c, fplt__leader_event_kind kind)
-{
-    fplt__leader_event event = {.kind = kind};
-    fplt__coordinator_handle(c, &event);
-}
-
-static char *obey(fplt__coordinator *c, const char *word)
-{
-    if (strcmp(word, "pause") == 0)
-        command(c, FPLT__LEADER_PAUSE);
-    else if (strcmp(word, "resume") == 0)
-        command(c, FPLT__LEADER_RESUME);
-    else if (strcmp(word, "end") == 0)
-        command(c, FPLT__LEADER_END);
-    else if (strcmp(word, "check") == 0)
-        command(c, FPLT__LEADER_CHECK);
-    return fplt__coordinator_status(c);
-}
-
-static int readable(int descriptor)
-{
-    struct pollfd wanted = {descriptor, POLLIN, 0};
-    return poll(&wanted, 1, CONTROL_MILLISECONDS) > 0;
-}
-
-void fplt__control_serve(fplt__coordinator *c)
-{
-    int caller = accept4(c->control, NULL, NULL, SOCK_CLOEXEC);
-    char word[32] = "";
-    if (caller < 0)
-        return;
-    ssize_t length = readable(caller) ? read(caller, word, sizeof word - 1) : -1;
-    if (length > 0) {
-        word[strcspn(word, "\n")] = 0;
-        char *answer = obey(c, word);
-        for (size_t done = 0, size = answer ? strlen(answer) : 0; done < size;) {
-            ssize_t sent = send(caller, answer + done, size - done, MSG_NOSIGNAL);
-            if (sent <= 0)
-                break;
-            done += (size_t)sent;
-        }
-        free(answer);
-    }
-    close(caller);
-}
-
-fplt_status fplt_federation_command(const char *folder, const char *word, char **answer,
-                                    fplt_error *error)
-{
-    struct sockaddr_un address;
-    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
-    char bytes[4096];
-    int made = -1;
-    ssize_t length;
-    *answer = NULL;
-    fplt_status status = socket_at(folder, &address, &made, error);
-    if (status)
-        return status;
-    if (connect(made, (struct sockaddr *)&address, sizeof address)) {
-        close(made);
-        return fplt_error_set(error, FPLT_IO,
-                              "%s: no coordinator is running there (%s); start it with `fedplt "
-                              "coordinator federation.yaml`",
-                              folder, strerror(errno));
-    }
-    snprintf(bytes, sizeof bytes, "%.20s\n", word);
-    if (send(made, bytes, strlen(bytes), MSG_NOSIGNAL) < 0)
-        status = fplt_error_set(error, FPLT_IO, "%s: %s", folder, strerror(errno));
-    while (!status && (length = read(made, bytes, sizeof bytes)) > 0)
-        fplt__buffer_add_bytes(&text, bytes, (size_t)length);
-    close(made);
-    if (!status && !text.length)
-        status = fplt_error_set(error, FPLT_IO, "%s: the coordinator did not answer", folder);
-    if (!status)
-        status = fplt__buffer_take(&text, answer, error);
-    fplt__buffer_clear(&text);
-    return status;
+                           .refused = page_refused,
+                           .fault = fplt__fault_body};
 }

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/text.h"
 
 fplt_status fplt__columns_read(const char *text, fplt__dictionary *dictionary, fplt_error *error)
@@ -56,7 +57,7 @@ static fplt_status add_words(fplt__dictionary_column *column, const char *list, 
     fplt_status status = FPLT_OK;
     column->kind = FPLT__DICTIONARY_CATEGORY;
     while (*list && !status) {
-        list = fplt_list_next(list, item, size);
+        list = fplt__list_next(list, item, size);
         status = fplt__dictionary_add_level(column, item, strlen(item), error);
     }
     return status;
@@ -68,7 +69,7 @@ static fplt_status declare_columns(const char *list, fplt__dictionary *dictionar
     fplt_status status = FPLT_OK;
     dictionary->is_whole = list && *list;
     while (list && *list && !status) {
-        list = fplt_list_next(list, item, size);
+        list = fplt__list_next(list, item, size);
         if (fplt__dictionary_find(dictionary, item))
             return fplt_error_set(error, FPLT_BAD_VALUE, "columns: '%.80s' stands there twice",
                                   item);
@@ -84,7 +85,7 @@ static fplt_status declare_levels(const char *pairs, fplt__dictionary *dictionar
     char name[FPLT__DICTIONARY_MAX_WORD + 2], *levels;
     fplt_status status = fplt__alloc_into(&levels, size, 1, "levels", error);
     while (pairs && *pairs && !status) {
-        pairs = fplt_pairs_next(pairs, name, sizeof name, levels, size);
+        pairs = fplt__pairs_next(pairs, name, sizeof name, levels, size);
         fplt__dictionary_column *column = fplt__dictionary_find(dictionary, name);
         if (!column && dictionary->is_whole)
             status = fplt_error_set(error, FPLT_BAD_VALUE,
@@ -244,6 +245,17 @@ size_t fplt__columns_count(const fplt__dictionary *dictionary)
     for (size_t i = 0; i < dictionary->columns; i++)
         count += features_of(dictionary, &dictionary->column[i]);
     return count;
+}
+
+void fplt__columns_groups(const fplt__dictionary *dictionary, uint32_t *group)
+{
+    size_t at = (size_t)dictionary->positions;
+    for (size_t i = 0; i < dictionary->columns; i++) {
+        const fplt__dictionary_column *column = &dictionary->column[i];
+        size_t features = features_of(dictionary, column);
+        for (size_t k = 0; k < features; k++)
+            group[at++] = column->kind == FPLT__DICTIONARY_CATEGORY ? (uint32_t)i + 1 : (uint32_t)0;
+    }
 }
 
 fplt_status fplt__columns_features(const fplt__dictionary *dictionary, fplt__names *features,

@@ -27,6 +27,8 @@ fplt_status fplt__columns_features(const fplt__dictionary *dictionary, fplt__nam
 fplt_status fplt__columns_classes(const fplt__dictionary *dictionary, fplt__names *classes,
                                   fplt_error *error);
 size_t fplt__columns_count(const fplt__dictionary *dictionary); /* of the features */
+/* Of each feature, in the same order: 0 a number, otherwise the number of its category from 1. */
+void fplt__columns_groups(const fplt__dictionary *dictionary, uint32_t *group);
 /* Sorts the levels of a column as the readers do: by value where all are numbers, otherwise by bytes. */
 fplt_status fplt__columns_sort(fplt__dictionary_column *column, fplt_error *error);
 

@@ -4,14 +4,17 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/settings.h"
+#include "base/text.h"
 #include "data/builder.h"
+#include "data/dataset_access.h"
 #include "federation/plan/columns.h"
 
 /* Describing */
 
 static int is_positive(const fplt_settings *settings, const char *name)
 {
-    return fplt_settings_find(settings, name) && fplt_settings_switch(settings, name);
+    return fplt__settings_find(settings, name) && fplt_settings_switch(settings, name);
 }
 
 /* Rows that have a 1 in each feature: of a category, its level. */
@@ -85,7 +88,7 @@ static fplt_status describe_classes(const fplt_dataset *rows, fplt__dictionary_c
 {
     fplt_status status = FPLT_OK;
     label->kind =
-        fplt_task_classifies(rows->task) ? FPLT__DICTIONARY_CATEGORY : FPLT__DICTIONARY_NUMBER;
+        fplt__task_classifies(rows->task) ? FPLT__DICTIONARY_CATEGORY : FPLT__DICTIONARY_NUMBER;
     if (label->kind == FPLT__DICTIONARY_NUMBER)
         return FPLT_OK;
     for (uint32_t k = 0; k < rows->outputs && !status; k++) {
@@ -119,7 +122,7 @@ static fplt_status name_label(const fplt_dataset *rows, const fplt_settings *set
         return FPLT_OK;
     given = given ? given : "label";
     if (header->count && fplt__lookup_find(header, fplt__span_of(given)) == FPLT__NOWHERE &&
-        !fplt_parse_integer(given, &number) && number >= 1 && number <= header->count)
+        !fplt__parse_integer(given, &number) && number >= 1 && number <= header->count)
         given = fplt__lookup_word(header, (uint32_t)number - 1).text;
     label->name = fplt__strdup(given);
     return label->name ? FPLT_OK : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a name");

@@ -5,30 +5,60 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "data/dataset_access.h"
 #include "data/schema.h"
+#include "data/schema_access.h"
 #include "federation/plan/columns.h"
+#include "federation/plan/run_design.h"
 
 void fplt__naming_clear(fplt__naming *naming)
 {
     fplt__names_clear(&naming->features);
     fplt__names_clear(&naming->classes);
+    fplt__design_destroy(naming->design);
     fplt__dictionary_clear(&naming->dictionary);
+}
+
+static fplt_status list_declared(const fplt_schema *schema, fplt__names *columns, fplt_error *error)
+{
+    size_t count = fplt__schema_form(schema).features;
+    fplt__span *spans;
+    if (!fplt__schema_feature(schema, 0, NULL, NULL, NULL, NULL))
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&spans, count, sizeof *spans, "the names", error);
+    for (size_t j = 0; !status && j < count; j++) {
+        const char *name = fplt__schema_feature(schema, j, NULL, NULL, NULL, NULL);
+        spans[j] = (fplt__span){name, strlen(name)};
+    }
+    if (!status)
+        status = fplt__names_make(spans, count, columns, error);
+    fplt__free(spans);
+    return status;
+}
+
+fplt_status fplt__naming_columns(const fplt_schema *schema, const char *dictionary,
+                                 fplt__names *columns, fplt_error *error)
+{
+    fplt__dictionary read;
+    *columns = (fplt__names){0, NULL};
+    if (schema)
+        return list_declared(schema, columns, error);
+    fplt_status status = fplt__columns_read(dictionary, &read, error);
+    if (!status)
+        status = fplt__columns_features(&read, columns, error);
+    fplt__dictionary_clear(&read);
+    return status;
 }
 
 static fplt_status name_declared(const fplt_schema *schema, const fplt__form *form,
                                  fplt__naming *naming, fplt_error *error)
 {
-    size_t count = form->features > form->outputs ? form->features : form->outputs;
-    int named = fplt_schema_feature(schema, 0, NULL, NULL, NULL, NULL) != NULL;
     fplt__span *spans;
-    fplt_status status = fplt__alloc_into(&spans, count, sizeof *spans, "the names", error);
-    for (size_t j = 0; named && !status && j < form->features; j++) {
-        const char *name = fplt_schema_feature(schema, j, NULL, NULL, NULL, NULL);
-        spans[j] = (fplt__span){name, strlen(name)};
-    }
-    if (!status && named)
-        status = fplt__names_make(spans, form->features, &naming->features, error);
-    if (!status && fplt_task_classifies(form->task)) {
+    fplt_status status = list_declared(schema, &naming->features, error);
+    if (status ||
+        (status = fplt__alloc_into(&spans, form->outputs, sizeof *spans, "the names", error)))
+        return status;
+    if (fplt__task_classifies(form->task)) {
         for (uint32_t k = 0; k < form->outputs; k++) {
             const char *name = fplt__schema_class(schema, k);
             spans[k] = (fplt__span){name, strlen(name)};
@@ -39,12 +69,19 @@ static fplt_status name_declared(const fplt_schema *schema, const fplt__form *fo
     return status;
 }
 
+static fplt_status refuse_names(const fplt__form *form, fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "the plan has %zu features and %u classes, but other names for them",
+                          form->features, form->outputs);
+}
+
 /* A plan of before dictionaries: classes by their numbers. */
 static fplt_status number_classes(const fplt__form *form, fplt__naming *naming, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
     naming->dictionary.label.kind = FPLT__DICTIONARY_CATEGORY;
-    for (uint32_t k = 0; fplt_task_classifies(form->task) && k < form->outputs && !status; k++) {
+    for (uint32_t k = 0; fplt__task_classifies(form->task) && k < form->outputs && !status; k++) {
         char text[16];
         int length = snprintf(text, sizeof text, "%d",
                               form->task == FPLT_TASK_BINARY ? 2 * (int)k - 1 : (int)k);
@@ -53,27 +90,47 @@ static fplt_status number_classes(const fplt__form *form, fplt__naming *naming, 
     return status ? status : fplt__columns_classes(&naming->dictionary, &naming->classes, error);
 }
 
-fplt_status fplt__naming_make(const fplt__plan_resolution *terms, const fplt__agreement *agreement,
-                              fplt__naming *naming, fplt_error *error)
+static fplt_status name_by_dictionary(const fplt__form *form, const fplt__agreement *agreement,
+                                      fplt__naming *naming, fplt_error *error)
 {
-    const fplt__form *form = &terms->job.form;
-    memset(naming, 0, sizeof *naming);
-    if (terms->schema)
-        return name_declared(terms->schema, form, naming, error);
-    if (!agreement->dictionary)
-        return number_classes(form, naming, error);
     fplt_status status = fplt__columns_read(agreement->dictionary, &naming->dictionary, error);
     if (!status)
         status = fplt__columns_features(&naming->dictionary, &naming->features, error);
     if (!status)
         status = fplt__columns_classes(&naming->dictionary, &naming->classes, error);
-    int classifies = fplt_task_classifies(form->task);
-    if (!status && (fplt__columns_count(&naming->dictionary) != form->features ||
-                    naming->classes.count != (classifies ? form->outputs : 0)))
-        status = fplt_error_set(error, FPLT_BAD_DATA,
-                                "the plan has %zu features and %u classes, but other names for "
-                                "them",
-                                form->features, form->outputs);
+    if (!status && naming->classes.count != (fplt__task_classifies(form->task) ? form->outputs : 0))
+        status = refuse_names(form, error);
+    return status;
+}
+
+/* The columns of the run become those of its formula. */
+static fplt_status name_by_formula(const fplt__plan_resolution *terms,
+                                   const fplt__agreement *agreement, fplt__naming *naming,
+                                   fplt_error *error)
+{
+    const char *label = naming->dictionary.label.name;
+    const char *numbers = fplt__pair_find(agreement->resolved, agreement->resolves, "formula");
+    fplt_status status = fplt__run_design_make(terms->settings, &naming->features, label, numbers,
+                                               &naming->design, error);
+    if (status || !naming->design)
+        return status;
+    fplt__names_clear(&naming->features);
+    return fplt__names_copy(fplt__design_names(naming->design), &naming->features, error);
+}
+
+fplt_status fplt__naming_make(const fplt__plan_resolution *terms, const fplt__agreement *agreement,
+                              fplt__naming *naming, fplt_error *error)
+{
+    const fplt__form *form = &terms->job.form;
+    memset(naming, 0, sizeof *naming);
+    fplt_status status = terms->schema ? name_declared(terms->schema, form, naming, error)
+                         : agreement->dictionary
+                             ? name_by_dictionary(form, agreement, naming, error)
+                             : number_classes(form, naming, error);
+    if (!status)
+        status = name_by_formula(terms, agreement, naming, error);
+    if (!status && naming->features.count && naming->features.count != form->features)
+        status = refuse_names(form, error);
     return status;
 }
 

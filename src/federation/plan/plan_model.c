@@ -3,17 +3,21 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "data/dataset_access.h"
 #include "data/schema.h"
+#include "fedplt/algorithm.h"
 #include "fedplt/inference.h"
 #include "federation/plan/naming.h"
 #include "federation/plan/plan_resolution.h"
 #include "job/job.h"
+#include "prox/prox_access.h"
+#include "report/inference.h"
 #include "report/model.h"
 
-fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
-                                            const fplt_job_source *source, size_t features,
-                                            const fplt__agreement *agreement,
-                                            fplt_transform *transform, fplt_error *error)
+static fplt_status scale_columns(const fplt_settings *settings, const fplt_job_source *source,
+                                 size_t features, const fplt__agreement *agreement,
+                                 fplt_transform *transform, fplt_error *error)
 {
     fplt_transform_settings wanted = fplt__job_transform(settings, source);
     int centred = 0;
@@ -24,7 +28,8 @@ fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
             error, FPLT_BAD_VALUE,
             "train: standardise is schema, but none is given: add `schema: FILE`");
     if (!agreement->shifts && strcmp(wanted.standardise, "schema") == 0)
-        return fplt__transform_declared(source->schema, wanted.radius, transform, error);
+        return fplt__transform_declared(source->schema, wanted.radius, wanted.stretch, transform,
+                                        error);
     if (!agreement->shifts)
         return FPLT_OK;
     if ((status = fplt__alloc_into(&transform->scale, features, sizeof(double), "scales", error)))
@@ -40,6 +45,38 @@ fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
     return FPLT_OK;
 }
 
+fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
+                                            const fplt_job_source *source, size_t features,
+                                            const fplt__agreement *agreement,
+                                            fplt_transform *transform, fplt_error *error)
+{
+    fplt_status status = scale_columns(settings, source, features, agreement, transform, error);
+    if (status || !agreement->fills)
+        return status;
+    if (agreement->fills != features)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the plan fills %u columns, but the run has %zu", agreement->fills,
+                              features);
+    if (!(status =
+              fplt__alloc_into(&transform->fill, features, sizeof(double), "fill values", error)))
+        memcpy(transform->fill, agreement->fill, features * sizeof(double));
+    return status;
+}
+
+/* The names of the proposal, or how many there are where they were too long for it. */
+static json_t *excluded_json(const fplt__proposal *proposal)
+{
+    json_t *names = json_array();
+    char name[sizeof proposal->excluded];
+    const char *list = proposal->excluded;
+    while (*list) {
+        list = fplt__list_next(list, name, sizeof name);
+        json_array_append_new(names, json_string(name));
+        list += strspn(list, " ");
+    }
+    return names;
+}
+
 json_t *fplt__plan_resolution_record(const fplt__agreement *agreement, const fplt__digest *plan)
 {
     char hash[FPLT__HEX];
@@ -53,6 +90,8 @@ json_t *fplt__plan_resolution_record(const fplt__agreement *agreement, const fpl
         fplt__hex(&agreement->continues, sizeof agreement->continues, hash);
         json_object_set_new(json_object_get(record, "federation"), "continues", json_string(hash));
     }
+    if (record && *agreement->proposal.excluded)
+        json_object_set_new(record, "excluded", excluded_json(&agreement->proposal));
     return record;
 }
 
@@ -68,7 +107,7 @@ static fplt_status make_model(const fplt__plan_resolution *terms, const fplt__na
                             .ties = terms->job.cost.ties,
                             .intercept = terms->job.cost.intercept,
                             .features = form->features,
-                            .classes = fplt_task_classifies(form->task) ? form->outputs : 0,
+                            .classes = fplt__task_classifies(form->task) ? form->outputs : 0,
                             .feature_names = naming->features.item,
                             .class_names = naming->classes.item,
                             .label = naming->dictionary.label.name,
@@ -93,7 +132,7 @@ static fplt_status infer(const fplt__plan_resolution *terms, const double *infor
         return FPLT_OK;
     FPLT__ASSERT(n > 0 && intercepts <= n);
     inference->penalised =
-        !fplt_prox_is_zero(terms->job.prox) ||
+        !fplt__prox_is_zero(terms->job.prox) ||
         (terms->job.cost.weight > 0 && strcmp(terms->job.cost.regulariser, "none") != 0);
     inference->by_rows = terms->job.cost.weigh_rows;
     if ((status = fplt__alloc_into(&inference->information, square, sizeof(double),
@@ -124,11 +163,16 @@ fplt_status fplt__plan_resolution_model(const fplt__agreement *agreement, const 
     if (!status)
         status = fplt__plan_resolution_transform(terms.settings, &terms.source, form.features,
                                                  agreement, &transform, error);
+    if (!status && naming.design) { /* taken over */
+        transform.inputs = fplt__design_inputs(naming.design)->count;
+        transform.design = naming.design;
+        naming.design = NULL;
+    }
     if (!status)
         status = infer(&terms, information, &inference, error);
     if (!status)
         status = make_model(&terms, &naming, &transform, x, record, &inference, model, error);
-    fplt_inference_clear(&inference);
+    fplt__inference_clear(&inference);
     fplt_transform_clear(&transform);
     fplt__naming_clear(&naming);
     fplt__plan_resolution_clear(&terms);

@@ -7,11 +7,19 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
-#include "data/schema.h"
+#include "base/text.h"
+#include "engine/hub_node.h"
+#include "job/auto.h"
 #include "job/job.h"
+#include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
+#include "federation/plan/secure_plan.h"
+#include "participation/participation.h"
+#include "promise/promise.h"
+#include "prox/prox_access.h"
+#include "fedplt/algorithm.h"
 
-enum { MAX_RESOLVED = 6 }; /* values that a plan states */
+enum { MAX_RESOLVED = 7 }; /* values that a plan states */
 
 /* The form of the data */
 
@@ -46,55 +54,12 @@ fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form
 
 /* Agreement */
 
-static char *copied(const char *text, fplt_status *status)
-{
-    char *copy = fplt__strdup(text);
-    if (!copy)
-        *status = FPLT_NO_MEMORY;
-    return copy;
-}
-
-static fplt_status copy_pairs(const fplt__pair *from, size_t count, fplt__pair **to,
-                              fplt_error *error)
-{
-    fplt_status status = fplt__alloc_into(to, count + 1, sizeof **to, "settings", error);
-    for (size_t i = 0; !status && i < count; i++) {
-        (*to)[i].name = copied(from[i].name, &status);
-        (*to)[i].value = copied(from[i].value, &status);
-    }
-    return status;
-}
-
-fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, fplt_error *error)
-{
-    *to = *from;
-    to->roster = NULL;
-    to->setting = to->privacy = NULL;
-    to->schema = to->dictionary = NULL;
-    to->settings = to->privacies = 0;
-    fplt_status status;
-    if ((status = fplt__alloc_into(&to->roster, from->members, sizeof *to->roster, "the roster",
-                                   error)) ||
-        (status = copy_pairs(from->setting, from->settings, &to->setting, error)))
-        return status;
-    to->settings = from->settings;
-    if ((status = copy_pairs(from->privacy, from->privacies, &to->privacy, error)))
-        return status;
-    to->privacies = from->privacies;
-    memcpy(to->roster, from->roster, from->members * sizeof *to->roster);
-    if (from->schema)
-        to->schema = copied(from->schema, &status);
-    if (from->dictionary)
-        to->dictionary = copied(from->dictionary, &status);
-    return status;
-}
-
 static fplt_curvature_bounds join_bends(const fplt_curvature_bounds *bend, uint32_t members)
 {
     FPLT__ASSERT(members > 0);
     fplt_curvature_bounds all = bend[0];
     for (uint32_t i = 1; i < members; i++)
-        all = fplt_curvature_bounds_join(all, bend[i]);
+        all = fplt__curvature_bounds_join(all, bend[i]);
     return all;
 }
 
@@ -114,14 +79,15 @@ static fplt_status resolve(fplt__agreement *agreement, const fplt_run_settings *
 static fplt_status add_resolved(fplt__agreement *agreement, const char *name, const char *value,
                                 fplt_error *error)
 {
-    fplt_status status = FPLT_OK;
     FPLT__ASSERT(agreement->resolves < MAX_RESOLVED);
     FPLT__ASSERT(!agreement->resolves ||
                  strcmp(agreement->resolved[agreement->resolves - 1].name, name) < 0);
     fplt__pair *pair = &agreement->resolved[agreement->resolves++];
-    pair->name = copied(name, &status);
-    pair->value = copied(value, &status);
-    return status ? fplt_error_set(error, status, "no memory for a plan") : FPLT_OK;
+    pair->name = fplt__strdup(name);
+    pair->value = fplt__strdup(value);
+    return pair->name && pair->value
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a plan");
 }
 
 static const char *const task_names[] = {[FPLT_TASK_BINARY] = "binary",
@@ -131,7 +97,8 @@ static const char *const task_names[] = {[FPLT_TASK_BINARY] = "binary",
 
 /* In the order of the alphabet. */
 static fplt_status add_all_resolved(fplt__agreement *agreement, const fplt__form *form,
-                                    const fplt_training *training, fplt_error *error)
+                                    const fplt_training *training, const char *formula_numbers,
+                                    fplt_error *error)
 {
     char number[4][32];
     FPLT__ASSERT(!agreement->resolved && !agreement->resolves);
@@ -142,14 +109,37 @@ static fplt_status add_all_resolved(fplt__agreement *agreement, const fplt__form
     snprintf(number[3], sizeof number[3], "%.17g", training->step);
     fplt_status status = fplt__alloc_into(&agreement->resolved, MAX_RESOLVED,
                                           sizeof *agreement->resolved, "a plan", error);
-    if (status || (status = add_resolved(agreement, "classes", number[0], error)) ||
+    if (status ||
+        (!form->custom && (status = add_resolved(agreement, "classes", number[0], error))) ||
         (status = add_resolved(agreement, "epochs", number[1], error)) ||
-        (status = add_resolved(agreement, "features", number[2], error)) ||
+        (!form->custom && (status = add_resolved(agreement, "features", number[2], error))) ||
+        (formula_numbers &&
+         (status = add_resolved(agreement, "formula", formula_numbers, error))) ||
         (agreement->private && (status = add_resolved(agreement, "gamma", number[3], error))) ||
         (!agreement->private &&
          (status = add_resolved(agreement, "hessian", form->withheld ? "no" : "yes", error))))
         return status;
-    return add_resolved(agreement, "task", task_names[form->task], error);
+    return form->custom ? FPLT_OK : add_resolved(agreement, "task", task_names[form->task], error);
+}
+
+/* What preparation found. */
+static fplt_status fill_prepared(fplt__agreement *agreement, const fplt__gathered *gathered,
+                                 fplt_error *error)
+{
+    size_t features = gathered->form.features, classes = gathered->form.outputs;
+    fplt_status status = FPLT_OK;
+    if (gathered->fill &&
+        !(status = fplt__alloc_into(&agreement->fill, features, sizeof(double), "a plan", error))) {
+        agreement->fills = (uint32_t)features;
+        memcpy(agreement->fill, gathered->fill, features * sizeof(double));
+    }
+    if (!status && gathered->class_rows &&
+        !(status = fplt__alloc_into(&agreement->class_rows, classes, sizeof(uint64_t), "a plan",
+                                    error))) {
+        agreement->balances = (uint32_t)classes;
+        memcpy(agreement->class_rows, gathered->class_rows, classes * sizeof(uint64_t));
+    }
+    return status;
 }
 
 static fplt_status fill_arrays(fplt__agreement *agreement, const fplt__gathered *gathered,
@@ -170,6 +160,11 @@ static fplt_status fill_arrays(fplt__agreement *agreement, const fplt__gathered 
     memcpy(agreement->records, gathered->records, members * sizeof *agreement->records);
     if (gathered->dictionary && !(agreement->dictionary = fplt__strdup(gathered->dictionary)))
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a plan");
+    if (agreement->proposal.secure) {
+        if ((status = fplt__alloc_into(&agreement->identities, members, 32, "identities", error)))
+            return status;
+        memcpy(agreement->identities, gathered->identities, 32 * (size_t)members);
+    }
     if (!gathered->scale)
         return FPLT_OK;
     if ((status = fplt__alloc_into(&agreement->shift, features, sizeof(double), "a plan", error)) ||
@@ -186,8 +181,8 @@ static fplt_status allow(const fplt_run_settings *run, const fplt_participation 
                          const fplt_prox *prox, fplt_error *error)
 {
     return fplt_algorithm_allow(run->algorithm, run->training.solver,
-                                !fplt_participation_is_full(participation),
-                                !fplt_prox_is_zero(prox), 0, error);
+                                !fplt__participation_is_full(participation),
+                                !fplt__prox_is_zero(prox), 0, error);
 }
 
 /* What the settings say */
@@ -200,21 +195,12 @@ void fplt__plan_resolution_clear(fplt__plan_resolution *terms)
     memset(terms, 0, sizeof *terms);
 }
 
-fplt_status fplt__plan_resolution_schema(const fplt__proposal *proposal, fplt_schema **schema,
-                                         fplt_error *error)
-{
-    *schema = NULL;
-    return !proposal->schema ? FPLT_OK
-                             : fplt_schema_parse(proposal->schema, strlen(proposal->schema),
-                                                 "the proposal's schema", schema, error);
-}
-
 static fplt_status read_terms(const fplt__proposal *proposal, const fplt__form *form,
                               fplt__plan_resolution *terms, fplt_error *error)
 {
     fplt_status status;
     if ((status = fplt__plan_resolution_settings(proposal, 0, &terms->settings, error)) ||
-        (status = fplt__plan_resolution_schema(proposal, &terms->schema, error)))
+        (status = fplt__proposal_schema(proposal, &terms->schema, error)))
         return status;
     terms->source.schema = terms->schema;
     if ((status = fplt_promise_prepare(terms->settings, &terms->source, error)))
@@ -258,6 +244,7 @@ static void fill_plan(const fplt__plan_resolution *terms, uint32_t members,
     agreement->change = run->change;
     if (strcmp(kernel, "auto") != 0)
         snprintf(agreement->kernel, sizeof agreement->kernel, "%s", kernel);
+    fplt__secure_plan_fill(agreement);
 }
 
 /* The outline's objective has rows of zeros; what agents have is gathered. */
@@ -281,17 +268,17 @@ static fplt_status settle_by_facts(fplt__plan_resolution *terms, const fplt__gat
     fplt__load load = load_of(terms, gathered, agreement->proposal.members);
     fplt_curvature_bounds bend = join_bends(gathered->bend, agreement->proposal.members);
     agreement->curvature = bend.everywhere;
-    fplt_status status = fplt_auto_choose(&bend, &terms->job.run, agreement->proposal.members,
-                                          terms->job.dimension, &choice, error);
+    fplt_status status = fplt__auto_choose(&bend, &terms->job.run, agreement->proposal.members,
+                                           terms->job.dimension, &choice, error);
     if (!status) {
-        fplt_auto_apply(&choice, &terms->job.run);
+        fplt__auto_apply(&choice, &terms->job.run);
         if (fplt_settings_is_auto(terms->settings, "eval-every"))
             terms->job.run.evaluate_every =
                 fplt__job_spacing(&load, &terms->job.run, terms->job.participation, 1);
         fill_plan(terms, agreement->proposal.members, agreement);
         status = resolve(agreement, &terms->job.run, terms->job.participation, error);
     }
-    fplt_auto_clear(&choice);
+    fplt__auto_clear(&choice);
     return status;
 }
 
@@ -321,22 +308,25 @@ fplt_status fplt__plan_resolution_agree(const fplt__proposal *proposal,
     if (status)
         return status;
     if (!(status = fplt__proposal_copy(proposal, &agreement->proposal, error)) &&
-        !(status = fill_arrays(agreement, gathered, error)))
-        status = fplt_promise_wanted(terms.settings)
+        !(status = fill_arrays(agreement, gathered, error)) &&
+        !(status = fill_prepared(agreement, gathered, error)))
+        status = fplt__promise_wanted(terms.settings)
                      ? settle_by_promise(&terms, agreement, error)
                      : settle_by_facts(&terms, gathered, agreement, error);
-    FPLT__ASSERT(status || agreement->private == (fplt_promise_wanted(terms.settings) != 0));
+    FPLT__ASSERT(status || agreement->private == (fplt__promise_wanted(terms.settings) != 0));
     FPLT__ASSERT(status || agreement->plan.agents == agreement->proposal.members);
+    fplt__secure_plan_fill(agreement);
     if (!status)
-        status = add_all_resolved(agreement, &gathered->form, &terms.job.run.training, error);
+        status = add_all_resolved(agreement, &gathered->form, &terms.job.run.training,
+                                  gathered->formula_numbers, error);
     fplt__plan_resolution_clear(&terms);
     if (status)
         fplt__agreement_clear(agreement);
     return status;
 }
 
-fplt_status fplt__agreement_form(const fplt__agreement *agreement, fplt__form *form,
-                                 fplt_error *error)
+/* Of data that are read; task, features and classes are resolved values. */
+static fplt_status read_form(const fplt__agreement *agreement, fplt__form *form, fplt_error *error)
 {
     static const char *const names[] = {"classes", "features", "task"};
     const char *found[3];
@@ -348,14 +338,24 @@ fplt_status fplt__agreement_form(const fplt__agreement *agreement, fplt__form *f
     for (size_t i = 0; i < sizeof task_names / sizeof *task_names; i++)
         if (strcmp(found[2], task_names[i]) == 0)
             scalars[0] = (double)i;
-    if (fplt_parse_integer(found[0], &outputs) || fplt_parse_integer(found[1], &features))
+    if (fplt__parse_integer(found[0], &outputs) || fplt__parse_integer(found[1], &features))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "the plan's features '%.20s' or classes '%.20s' are no numbers",
                               found[1], found[0]);
     scalars[1] = (double)features;
     scalars[2] = (double)outputs;
+    return fplt__form_read(scalars, form, error);
+}
+
+fplt_status fplt__agreement_form(const fplt__agreement *agreement, fplt__form *form,
+                                 fplt_error *error)
+{
     const char *hessian = fplt__pair_find(agreement->resolved, agreement->resolves, "hessian");
-    fplt_status status = fplt__form_read(scalars, form, error);
+    fplt_status status = FPLT_OK;
+    if (fplt__is_custom(&agreement->proposal))
+        *form = fplt__custom_form(&agreement->proposal);
+    else
+        status = read_form(agreement, form, error);
     form->withheld = !status && hessian && strcmp(hessian, "no") == 0;
     return status;
 }
@@ -371,6 +371,8 @@ static const char *differing(const fplt__agreement *stated, const fplt__agreemen
         {"dimension", stated->plan.dimension != own->plan.dimension},
         {"seed", stated->plan.seed != own->plan.seed},
         {"quorum", stated->quorum != own->quorum},
+        {"secure aggregation", stated->threshold != own->threshold || stated->most != own->most},
+        {"unit", !stated->private && stated->plan.unit != 0}, /* with privacy computed again */
         {"kernel", strcmp(stated->kernel, own->kernel) != 0},
         {"number of rounds", !stated->private && stated->rounds != own->rounds},
         {"tolerance",
@@ -386,11 +388,31 @@ static const char *differing(const fplt__agreement *stated, const fplt__agreemen
     return NULL;
 }
 
+/* A number that the proposal gives and that the plan overrides; NULL: none. */
+static const char *overridden(const fplt__agreement *agreement)
+{
+    static const char *const names[] = {"epochs", "gamma", "rounds"};
+    const fplt__proposal *proposal = &agreement->proposal;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        double given, taken = (double)agreement->rounds;
+        const char *text = fplt__pair_find(proposal->setting, proposal->settings, names[i]);
+        const char *found = fplt__pair_find(agreement->resolved, agreement->resolves, names[i]);
+        if (!text || fplt__parse_real(text, &given) || (!found && strcmp(names[i], "rounds") != 0))
+            continue;
+        if ((found && fplt__parse_real(found, &taken)) || given != taken)
+            return names[i];
+    }
+    return NULL;
+}
+
 fplt_status fplt__plan_resolution_follow(const fplt__agreement *agreement, fplt_error *error)
 {
     fplt__plan_resolution terms;
     fplt__form form;
-    fplt__agreement own = {.proposal = {.quorum = agreement->proposal.quorum}};
+    fplt__agreement own = {.proposal = {.quorum = agreement->proposal.quorum,
+                                        .members = agreement->proposal.members,
+                                        .secure = agreement->proposal.secure,
+                                        .colluders = agreement->proposal.colluders}};
     fplt_status status = fplt__agreement_form(agreement, &form, error);
     if (status || (status = fplt__plan_resolution_of(&agreement->proposal, &form, &terms, error)))
         return status;
@@ -400,6 +422,7 @@ fplt_status fplt__plan_resolution_follow(const fplt__agreement *agreement, fplt_
         strcmp(fplt_settings_text(terms.settings, "privacy.start"), "released") == 0;
     fplt__plan_resolution_clear(&terms);
     const char *what = differing(agreement, &own);
+    what = what ? what : overridden(agreement);
     return what ? fplt_error_set(error, FPLT_BAD_DATA, "the plan's %s is not its proposal's", what)
                 : FPLT_OK;
 }
@@ -444,7 +467,7 @@ fplt_status fplt__plan_resolution_lead(fplt__agreement *agreement, const double 
     if (!status)
         status = fplt_hub_create(&agreement->plan, terms.job.prox, start, &plan->hub, error);
     if (!status)
-        status = fplt_hub_enrol_all(plan->hub, start, error);
+        status = fplt__hub_enrol_all(plan->hub, start, error);
     if (status) {
         fplt_hub_destroy(plan->hub);
         plan->hub = NULL;

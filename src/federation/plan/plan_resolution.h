@@ -10,6 +10,8 @@
 #include "fedplt/model.h"
 #include "fedplt/promise.h"
 #include "fedplt/schema.h"
+#include "federation/plan/proposal.h"
+#include "federation/plan/run_design.h"
 #include "job/outline.h"
 #include "protocol/leader.h"
 
@@ -25,6 +27,17 @@ enum fplt__facts_step {
     /* Without a schema, between the form and all others: what each file has is said, and what the run has comes. */
     FPLT__FACTS_NAMES,
     FPLT__FACTS_COLUMNS,
+    /* Preparation (preparation.h), between the columns and the ranges: ranges of the values that are there; sums and counts
+     * of them and rows of each class; counts of the cells of declared grids; then what fills missing values and how many
+     * rows each class has comes, and the rows are changed. */
+    FPLT__FACTS_SPANS,
+    FPLT__FACTS_COUNTS,
+    FPLT__FACTS_CELLS,
+    FPLT__FACTS_PREPARED,
+    /* Where a formula has orthogonal polynomials, before the ranges: one step a phase of data/poly.h, and then one that tells
+     * their numbers. */
+    FPLT__FACTS_POLYS,
+    FPLT__FACTS_POLYS_KNOWN = FPLT__FACTS_POLYS + FPLT__RUN_POLY_PHASES,
     FPLT__FACTS_STEPS
 };
 /* The form is followed by the length of what NAMES says; COLUMNS answers how many features there are. */
@@ -46,22 +59,11 @@ fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form
 fplt_status fplt__plan_resolution_settings(const fplt__proposal *proposal, int reading,
                                            fplt_settings **settings, fplt_error *error);
 
-/* A setting of the section `train`, new or instead of what it was; the order of names is not kept. */
-fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const char *value,
-                               fplt_error *error);
-/* The same in the section `privacy`. */
-fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,
-                                   fplt_error *error);
-/* Adds what federation.yaml leaves out and `fedplt train` on data of one's own would not: a proposal says
+/* Adds what federation.yaml leaves out and `fedplt train` on data of your own would not: a proposal says
  * what is meant, and no side has to know the other's defaults. `leader` is all of federation.yaml; what has no
  * effect beside the rest of it is refused. */
 fplt_status fplt__plan_resolution_state_defaults(fplt__proposal *proposal,
                                                  const fplt_settings *leader, fplt_error *error);
-/* All of it, to be cleared, also on failure. */
-fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, fplt_error *error);
-/* The schema of a proposal, to be destroyed; NULL: none. */
-fplt_status fplt__plan_resolution_schema(const fplt__proposal *proposal, fplt_schema **schema,
-                                         fplt_error *error);
 
 /* What the settings say, as far as it is known without any data. */
 typedef struct fplt__plan_resolution {
@@ -93,7 +95,11 @@ typedef struct fplt__gathered {
     const uint64_t *records;
     const fplt_curvature_bounds *bend; /* NULL with privacy */
     const double *mean, *scale;        /* of the columns, or NULL */
+    const double *fill;                /* of the columns, or NULL */
+    const uint64_t *class_rows;        /* of the classes, or NULL */
     const char *dictionary;            /* of the run; NULL: by the schema */
+    const char *formula_numbers;       /* of the polynomials of a formula, or NULL */
+    const uint8_t *identities;         /* for secure aggregation, 32 bytes each; else NULL */
 } fplt__gathered;
 
 /* The plan: the proposal (copied) and every resolved value. */
@@ -117,11 +123,11 @@ fplt_status fplt__plan_resolution_follow(const fplt__agreement *agreement, fplt_
 fplt_status fplt__start_digest(const double *x, size_t count, fplt__digest *digest,
                                fplt_error *error);
 
-/* What the record in a model says of the run: federation, plan, what it continues, algorithm, seed. A new
- * reference, or NULL. */
+/* What the record in a model says of the run: federation, plan, what it continues, algorithm, seed, and the members that
+ * were excluded. A new reference, or NULL. */
 json_t *fplt__plan_resolution_record(const fplt__agreement *agreement, const fplt__digest *plan);
 /* The model file of a plan whose run gave x; `record` is a JSON object about the run, `information` what
- * standard errors are made from (fplt_plan_information numbers), or NULL. */
+ * standard errors are made from (fplt__plan_information numbers), or NULL. */
 fplt_status fplt__plan_resolution_model(const fplt__agreement *agreement, const double *x,
                                         const char *record, const double *information,
                                         fplt_model **model, fplt_error *error);

@@ -4,12 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/settings.h"
 #include "data/schema.h"
+#include "data/tables.h"
+#include "fedplt/algorithm.h"
 #include "fedplt/federation.h"
+#include "fedplt/settings_table.h"
+#include "federation/plan/custom_model.h"
 #include "federation/plan/plan_resolution.h"
-#include "federation/plan/privacy_plan.h"
+#include "federation/plan/run_design.h"
 #include "job/job.h"
+#include "promise/promise.h"
 #include "trainer/declare.h"
 
 enum {
@@ -17,10 +22,51 @@ enum {
             FPLT_JOB_TRAINING | FPLT_JOB_PARTICIPATION | FPLT_JOB_RUN
 };
 
+/* Privacy */
+
+/* What the section `privacy` has besides the settings of one process. */
+static const fplt_setting privacy_table[] = {
+    {"privacy.spare", FPLT_INTEGER, FPLT_AUTO, "auto", 0, 9007199254740992.0, NULL,
+     "rounds that an agent may compute once more and that are paid for: what was lost on the way, "
+     "or "
+     "came late; auto: 5 % of the rounds, with secure aggregation 10 %, at least 1",
+     0, 0, .needs = "privacy.epsilon,privacy.tau"},
+    {"privacy.start", FPLT_CHOICE, 0, "zero", 0, 0, "zero|released",
+     "where the run begins; released: at the model of an earlier private run, as `continue` says",
+     0, 0, .needs = "privacy.epsilon,privacy.tau"},
+    FPLT_SETTINGS_END,
+};
+
+/* Refuses what cannot be promised over a network. `secure`: the coordinator sees sums only. */
+static fplt_status check_privacy(const fplt_settings *settings, int secure, fplt_error *error)
+{
+    const char *threat = fplt_settings_text(settings, "privacy.threat");
+    if (!fplt__promise_wanted(settings))
+        return FPLT_OK;
+    if (fplt_settings_switch(settings, "privacy.diagnose"))
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "privacy: diagnose has no place in a federation: losses without noise "
+            "do not leave an agent; leave it out");
+    int of_sums = strcmp(threat, "secagg") == 0 || strcmp(threat, "secagg-sum") == 0;
+    if (of_sums && !secure)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "privacy: threat is %s, but the coordinator sees the update of every "
+                              "agent; with `aggregate: secure` in federation.yaml it sees sums",
+                              threat);
+    if (!of_sums && strcmp(threat, "transcript") != 0 && strcmp(threat, "broadcast") != 0)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "privacy: threat is %s, but over a network the coordinator sees every "
+            "message; transcript or broadcast, or with aggregate: secure secagg or secagg-sum",
+            threat);
+    return FPLT_OK;
+}
+
 /* Settings */
 
-static const char *const excluded[] = {"trace",       "threads", "uncoordinated",
-                                       "start-model", "resume",  "start-scale"};
+static const char *const excluded[] = {"trace",  "threads",     "uncoordinated", "start-model",
+                                       "resume", "start-scale", "penalty-units", "site-effects"};
 
 static fplt_status set_pairs(fplt_settings *settings, const char *section, const char *prefix,
                              const fplt__pair *pairs, size_t count, fplt_error *error)
@@ -35,30 +81,81 @@ static fplt_status set_pairs(fplt_settings *settings, const char *section, const
                 return fplt_error_set(error, FPLT_BAD_VALUE,
                                       "%s: %s has no place in a federation; leave it out", section,
                                       pairs[i].name);
-        status = fplt_settings_set(settings, name, pairs[i].value, origin, error);
+        if (!fplt__is_word_of_custom(&pairs[i]))
+            status = fplt_settings_set(settings, name, pairs[i].value, origin, error);
     }
     return status;
+}
+
+/* What is done with missing values belongs to the proposal, although it is a setting about files. */
+static fplt_setting filling_table[5];
+static pthread_once_t filling_made = PTHREAD_ONCE_INIT;
+
+static void make_filling_table(void)
+{
+    static const fplt_setting end = FPLT_SETTINGS_END;
+    static const char *const names[] = {"missing", "missing-value", "missing-bounds",
+                                        "missing-cells"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (const fplt_setting *row = fplt__read_table; row->name; row++)
+            if (strcmp(row->name, names[i]) == 0)
+                filling_table[i] = *row;
+    filling_table[0].needs = "!schema"; /* which says itself what a missing value becomes */
+    filling_table[4] = end;
+}
+
+static fplt_status add_filling(fplt_settings *settings, fplt_error *error)
+{
+    pthread_once(&filling_made, make_filling_table);
+    return fplt__settings_find(settings, filling_table[0].name)
+               ? FPLT_OK
+               : fplt_settings_add(settings, "prepare", filling_table, error);
 }
 
 static fplt_status set_all(fplt_settings *settings, const fplt__proposal *proposal,
                            fplt_error *error)
 {
     fplt_status status;
-    if ((status = fplt_settings_add(settings, "privacy", fplt_promise_table, error)) ||
-        (status = fplt_settings_add(settings, "privacy", fplt__privacy_plan_table, error)) ||
+    if ((status = add_filling(settings, error)) ||
+        (status = fplt_settings_add(settings, "privacy", fplt__promise_table, error)) ||
+        (status = fplt_settings_add(settings, "privacy", privacy_table, error)) ||
         (status = set_pairs(settings, "train", "", proposal->setting, proposal->settings, error)))
         return status;
     return set_pairs(settings, "privacy", "privacy.", proposal->privacy, proposal->privacies,
                      error);
 }
 
-static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
+/* Where a formula has no place. */
+static fplt_status check_formula(const fplt_settings *settings, fplt_error *error)
 {
+    const char *missing = fplt__settings_find(settings, "missing")
+                              ? fplt_settings_text(settings, "missing")
+                              : "refuse";
+    if (!fplt__run_formula(settings))
+        return FPLT_OK;
+    if (fplt__promise_wanted(settings))
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "train: a formula has no place beside privacy: bounds are declared of the columns "
+            "themselves; compute its columns at the sites and declare their bounds in the schema");
+    if ((strcmp(missing, "refuse") != 0 && strcmp(missing, "drop") != 0) ||
+        strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "train: in a federation a formula goes with neither filling missing values over all "
+            "sites nor class-weight balanced; drop the rows (missing: drop), or leave the formula "
+            "out");
+    return FPLT_OK;
+}
+
+static fplt_status check_terms(const fplt_settings *settings, const fplt__proposal *proposal,
+                               fplt_error *error)
+{
+    fplt_status status;
     const char *start = fplt_settings_text(settings, "start");
-    if (strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: class-weight is balanced, but a federation does not count "
-                              "classes over its sites so far; give the rows a weight");
+    if ((status = fplt__custom_check(proposal, settings, error)) ||
+        (status = check_formula(settings, error)))
+        return status;
     if (strcmp(start, "zero") != 0 && strcmp(start, "model") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: start is %s, but a federation starts at zero or at a model",
@@ -67,7 +164,7 @@ static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: participation is trace, which has no place in a federation; "
                               "one of all, bernoulli, fixed, round-robin");
-    return fplt__privacy_plan_check(settings, error);
+    return check_privacy(settings, proposal->secure, error);
 }
 
 fplt_status fplt__plan_resolution_settings(const fplt__proposal *proposal, int reading,
@@ -83,8 +180,10 @@ fplt_status fplt__plan_resolution_settings(const fplt__proposal *proposal, int r
              fplt_job_declare(settings, TERMS | (reading ? FPLT_JOB_DATA : 0), algorithm, error)) ||
         (status = fplt_trainer_prefer(settings, 0, NULL, NULL, error)) ||
         /* a proposal of an earlier program does not state them */
-        (status = fplt_settings_prefer(settings, "ties", "breslow", "an earlier program", error)) ||
-        (status = set_all(settings, proposal, error)) || (status = check_terms(settings, error))) {
+        (status =
+             fplt__settings_prefer(settings, "ties", "breslow", "an earlier program", error)) ||
+        (status = set_all(settings, proposal, error)) ||
+        (status = check_terms(settings, proposal, error))) {
         fplt_settings_destroy(settings);
         return status;
     }
@@ -93,41 +192,6 @@ fplt_status fplt__plan_resolution_settings(const fplt__proposal *proposal, int r
 }
 
 /* Defaults */
-
-static fplt_status set_pair(fplt__pair **pairs, size_t *count, const char *name, const char *value,
-                            fplt_error *error)
-{
-    fplt__pair *pair = NULL;
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp((*pairs)[i].name, name) == 0)
-            pair = &(*pairs)[i];
-    if (!pair) {
-        size_t room = *count;
-        fplt_status status =
-            fplt__grow(pairs, &room, *count + 1, sizeof **pairs, "settings", error);
-        if (status)
-            return status;
-        pair = &(*pairs)[(*count)++];
-        *pair = (fplt__pair){fplt__strdup(name), NULL};
-    }
-    fplt__free(pair->value);
-    pair->value = fplt__strdup(value);
-    return pair->name && pair->value
-               ? FPLT_OK
-               : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for settings");
-}
-
-fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const char *value,
-                               fplt_error *error)
-{
-    return set_pair(&proposal->setting, &proposal->settings, name, value, error);
-}
-
-fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,
-                                   fplt_error *error)
-{
-    return set_pair(&proposal->privacy, &proposal->privacies, name, value, error);
-}
 
 /* As the tables are made: what federation.yaml says. A quorum below all means that rounds may close
  * without some. */
@@ -174,7 +238,7 @@ static fplt_status set_beside(fplt_settings *settings, const fplt_settings *lead
     for (const fplt_setting *row = fplt_federation_lead_table; !status && row->name; row++)
         if (fplt_settings_given(leader, row->name))
             status = fplt_settings_set(settings, row->name, fplt_settings_text(leader, row->name),
-                                       fplt_settings_origin(leader, row->name), error);
+                                       fplt__settings_origin(leader, row->name), error);
     return status;
 }
 
@@ -182,11 +246,11 @@ static fplt_status set_beside(fplt_settings *settings, const fplt_settings *lead
 static fplt_status check_effects(fplt_settings *settings, const fplt__proposal *proposal,
                                  const fplt_settings *leader, fplt_error *error)
 {
-    static const fplt_setting_need here[] = {
+    static const fplt__setting_need here[] = {
         {"t-gradient", "epochs=auto,algorithm=auto", NULL}, /* nobody adds up such times */
         {"t-communication", "epochs=auto,algorithm=auto", NULL},
         {"quorum", closing_early, NULL},
-        {"inform", "!privacy.epsilon;!privacy.tau", NULL},
+        {"inform", "!privacy.epsilon;!privacy.tau;!model", NULL},
         {"check", mirroring, NULL},
         {NULL, NULL, NULL},
     };
@@ -195,8 +259,8 @@ static fplt_status check_effects(fplt_settings *settings, const fplt__proposal *
     if (!status)
         status = set_beside(settings, leader, error);
     if (!status)
-        status = fplt_settings_effective(settings, error);
-    return status ? status : fplt_settings_effective_in(settings, "coordinator", here, error);
+        status = fplt__settings_effective(settings, error);
+    return status ? status : fplt__settings_effective_in(settings, "coordinator", here, error);
 }
 
 /* Whether the loss is Cox's, by its name or by a schema of survival times. */
@@ -208,7 +272,7 @@ static fplt_status find_survival(const fplt__proposal *proposal, const fplt_sett
     *survival = strcmp(loss, "cox") == 0;
     if (strcmp(loss, "auto") != 0)
         return FPLT_OK;
-    fplt_status status = fplt__plan_resolution_schema(proposal, &schema, error);
+    fplt_status status = fplt__proposal_schema(proposal, &schema, error);
     if (!status && schema)
         *survival = fplt__schema_form(schema).task == FPLT_TASK_SURVIVAL;
     fplt_schema_destroy(schema);
@@ -221,7 +285,7 @@ static int is_stated(const fplt_settings *settings, const char *name, int surviv
 {
     if (strcmp(name, "intercept") == 0 && survival)
         return 0;
-    return fplt_settings_preference(settings, name) || strcmp(name, "algorithm") == 0 ||
+    return fplt__settings_preference(settings, name) || strcmp(name, "algorithm") == 0 ||
            (survival && strcmp(name, "ties") == 0);
 }
 
@@ -230,16 +294,19 @@ fplt_status fplt__plan_resolution_state_defaults(fplt__proposal *proposal,
 {
     fplt_settings *settings;
     const fplt_setting *row;
+    const char *group;
     int survival = 0;
     fplt_status status = fplt_settings_create(&settings, error);
     if (status)
         return status;
-    if (!(status = fplt__trainer_declare(settings, TERMS, 1, given_there, proposal, error)))
+    if (!(status = fplt__trainer_declare(settings, TERMS, 1, given_there, proposal, error)) &&
+        !(status = fplt__custom_check(proposal, settings, error)))
         status = check_effects(settings, proposal, leader, error);
     if (!status)
         status = find_survival(proposal, settings, &survival, error);
-    for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
+    for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, &group)); i++)
         if (is_stated(settings, row->name, survival) &&
+            !(fplt__is_custom(proposal) && fplt__custom_ignores(group)) &&
             !fplt__pair_find(proposal->setting, proposal->settings, row->name))
             status = fplt__proposal_set(proposal, row->name,
                                         fplt_settings_text(settings, row->name), error);

@@ -5,13 +5,8 @@
 
 #include "fedplt/certificate.h"
 #include "federation/plan/plan_resolution.h"
+#include "promise/certificate.h"
 #include "promise/promise.h"
-
-/* What the section `privacy` has besides the settings of one process: privacy.spare and privacy.start. */
-extern const fplt_setting fplt__privacy_plan_table[];
-
-/* Refuses what cannot be promised over a network. */
-fplt_status fplt__privacy_plan_check(const fplt_settings *settings, fplt_error *error);
 
 fplt_status fplt__privacy_plan_needs_schema(fplt_error *error); /* says so */
 
@@ -24,6 +19,8 @@ void fplt__privacy_plan_apply(const fplt_promise_view *view, fplt__plan_resoluti
 /* What the plan says about it: cap, noise and rate of each member, bounds, common step. */
 fplt_status fplt__privacy_plan_state(const fplt_promise *promise, fplt__agreement *agreement,
                                      fplt_error *error);
+
+/* ---- privacy_verify.c: the promise of a plan, computed again ---- */
 
 /* At an agent: whether the plan is the one that follows from its proposal and records. Noise, rate
  * and cap are looked at above all: they are what this agent's records are protected by. */
@@ -38,11 +35,17 @@ fplt_status fplt__privacy_plan_cost(const fplt__agreement *agreement, uint32_t m
  * itself where the algorithm's rounds wait for all. */
 uint64_t fplt__privacy_plan_rounds(const fplt__agreement *agreement, uint64_t charged);
 
-/* The certificate. `rounds`: charged, one a member; `accounts` as in a certificate's run, or NULL; the
- * model goes without its record. The text is released with fplt_free. */
-fplt_status fplt__privacy_plan_certificate(const fplt__agreement *agreement,
-                                           const fplt__digest *plan, const uint64_t *rounds,
-                                           const fplt_certificate_account *accounts,
-                                           const fplt_model *model, char **text, fplt_error *error);
+/* What one side of a federation certifies by. */
+typedef struct fplt__privacy_plan_record {
+    const fplt__digest *plan;                  /* the run's id */
+    const uint64_t *rounds;                    /* charged, one a member */
+    const fplt__certificate_account *accounts; /* one a member, or NULL */
+    const char *folder; /* its signing key is FOLDER/signing.key, made where there is none */
+} fplt__privacy_plan_record;
+
+/* Certifies the model of a run and puts the certificate into its training record. The text is released with fplt_free. */
+fplt_status fplt__privacy_plan_certify(const fplt__agreement *agreement,
+                                       const fplt__privacy_plan_record *about, fplt_model *model,
+                                       char **text, fplt_error *error);
 
 #endif

@@ -2,15 +2,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/schema.h"
 #include "federation/plan/columns.h"
+#include "federation/plan/custom_model.h"
 #include "federation/plan/proposal_text.h"
 #include "federation/plan/plan_resolution.h"
+#include "federation/plan/secure_plan.h"
+#include "fedplt/algorithm.h"
 #include "trainer/declare.h"
 
 static void show_line(fplt__buffer *text, const char *name, const char *value, const char *reason)
 {
     fplt__buffer_format(text, "\n%-11s %s%s%s%s", name, value, reason ? " (" : "",
                         reason ? reason : "", reason ? ")" : "");
+}
+
+/* Why a setting has its value, or what it makes leave the sites; NULL: nothing to be said. */
+static const char *reason_of(const fplt__pair *pair)
+{
+    if (strcmp(pair->name, "start") == 0 && strcmp(pair->value, "model") == 0)
+        return "an earlier one, whose numbers come with the plan";
+    if (strcmp(pair->name, "missing") == 0 && strcmp(pair->value, "mean") == 0)
+        return "each site tells ranges, sums and numbers of the values that are there";
+    if (strcmp(pair->name, "missing") == 0 &&
+        (strcmp(pair->value, "median") == 0 || strcmp(pair->value, "most-frequent") == 0))
+        return "each site tells how many values are in each cell of missing-bounds";
+    if (strcmp(pair->name, "class-weight") == 0 && strcmp(pair->value, "balanced") == 0)
+        return "each site tells how many rows each class has";
+    return fplt__trainer_reason(pair->name, pair->value);
 }
 
 /* What a promise sets where nothing is said. */
@@ -21,26 +40,40 @@ static void show_promised(const fplt__proposal *proposal, fplt__buffer *text)
     fplt_job_source source = {.dataset = NULL};
     char number[32];
     if (!fplt__plan_resolution_settings(proposal, 0, &settings, NULL) &&
-        !fplt__plan_resolution_schema(proposal, &schema, NULL)) {
+        !fplt__proposal_schema(proposal, &schema, NULL)) {
         source.schema = schema;
         if (fplt_promise_prepare(settings, &source, NULL))
             memset(&source, 0, sizeof source);
     }
+    if (source.algorithm)
+        show_line(text, "algorithm", source.algorithm->name,
+                  "private gradient descent, one step a round");
     if (source.intercept)
         show_line(text, "intercept", "yes", "labels need not be centred");
     if (source.by_schema)
         show_line(text, "standardise", "schema",
                   "by declared bounds: nothing is read from records");
     if (source.weigh_rows)
-        show_line(text, "weights", "rows", "every row counts alike, as if all were in one place");
+        show_line(text, "weights", "rows",
+                  "every row has the same weight, as if all rows were pooled");
     snprintf(number, sizeof number, "%.6g", source.weight);
     if (source.weight > 0)
         show_line(text, "eps", number, "keeps the cost strictly convex and hardly moves the model");
     snprintf(number, sizeof number, "%.6g", source.clip);
     if (source.clip > 0)
-        show_line(text, "clip", number, "half of what a record's gradient may be: half the noise");
+        show_line(text, "clip", number,
+                  "a share of what a record's gradient may be: as much less noise");
     fplt_schema_destroy(schema);
     fplt_settings_destroy(settings);
+}
+
+int fplt__proposal_is_drafted(const fplt__proposal *proposal)
+{
+    fplt_schema *schema = NULL;
+    int drafted =
+        !fplt__proposal_schema(proposal, &schema, NULL) && fplt__schema_is_drafted(schema);
+    fplt_schema_destroy(schema);
+    return drafted;
 }
 
 void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
@@ -49,18 +82,31 @@ void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
                         proposal->run);
     for (uint32_t i = 0; i < proposal->members; i++)
         fplt__buffer_format(text, " %s", proposal->roster[i]);
-    for (size_t i = 0; i < proposal->settings; i++) {
-        const fplt__pair *pair = &proposal->setting[i];
-        int begins = strcmp(pair->name, "start") == 0 && strcmp(pair->value, "model") == 0;
-        show_line(text, pair->name, pair->value,
-                  begins ? "an earlier one, whose numbers come with the plan"
-                         : fplt__trainer_reason(pair->name, pair->value));
+    if (*proposal->excluded)
+        show_line(text, "excluded", proposal->excluded, "the run goes on without them");
+    if (*proposal->purpose)
+        show_line(text, "purpose", proposal->purpose, NULL);
+    if (*proposal->expires)
+        show_line(text, "expires", proposal->expires, NULL);
+    for (size_t i = 0; i < proposal->settings; i++)
+        show_line(text, proposal->setting[i].name, proposal->setting[i].value,
+                  reason_of(&proposal->setting[i]));
+    if (fplt__is_custom(proposal)) {
+        fplt__buffer_add(text, "\nmodel       ");
+        fplt__custom_show(&proposal->model, text);
+        fplt__buffer_add(text, " (the cost is this site's own program)");
     }
     if (proposal->privacies)
         show_promised(proposal, text);
     if (proposal->schema)
-        fplt__buffer_format(text, "\nschema      %u features", proposal->columns);
+        fplt__buffer_format(text, "\nschema      %u features%s", proposal->columns,
+                            fplt__proposal_is_drafted(proposal) ? " (" FPLT__DRAFT ")" : "");
     fplt__columns_show(proposal->dictionary, text);
+    if (proposal->secure) {
+        fplt__buffer_add(text, "\naggregate   secure (");
+        fplt__secure_plan_show(proposal, text);
+        fplt__buffer_add(text, ")");
+    }
     fplt__buffer_add(text, proposal->privacies
                                ? ""
                                : "\nprivacy     off (exact sums leave the sites, which trust the "

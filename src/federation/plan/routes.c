@@ -15,10 +15,16 @@ enum {
 };
 
 static const fplt__route routes[] = {
-    {"POST", "/v1/join", FPLT__JOIN, 0, 0},    {"POST", "/v1/consent", FPLT__CONSENT, 1, 0},
-    {"POST", "/v1/next", FPLT__NEXT, 1, 0},    {"PUT", "/v1/update", FPLT__UPDATE, 1, 0},
-    {"GET", "/v1/plan", FPLT__DOCUMENT, 0, 0}, {"GET", "/v1/start", FPLT__START, 0, 0},
-    {"GET", "/v1/model", FPLT__MODEL, 0, 0},   {"GET", "/v1/federation", FPLT__DOCUMENT, 0, 1},
+    {"POST", "/v1/join", FPLT__JOIN, 0, 0},
+    {"POST", "/v1/consent", FPLT__CONSENT, 1, 0},
+    {"POST", "/v1/next", FPLT__NEXT, 1, 0},
+    {"PUT", "/v1/update", FPLT__UPDATE, 1, 0},
+    {"GET", "/v1/plan", FPLT__DOCUMENT, 0, 0},
+    {"GET", "/v1/start", FPLT__START, 0, 0},
+    {"GET", "/v1/model", FPLT__MODEL, 0, 0},
+    {"GET", "/v1/federation", FPLT__DOCUMENT, 0, 1},
+    {"POST", FPLT__RENEWAL_PATH, FPLT__DOCUMENT, 0, 1},
+    {"POST", FPLT__LOG_PATH, FPLT__CONSENT, 0, 1},
 };
 enum { ROUTES = sizeof routes / sizeof *routes };
 

@@ -34,9 +34,15 @@ void fplt__session_text(uint64_t session, uint64_t sequence, char text[FPLT__SES
 /* Whether the text (NULL: none) has that form. */
 int fplt__session_read(const char *text, uint64_t *session, uint64_t *sequence);
 
+/* The head of an agent's audit log, to be signed: POST {"head":digest,"number":"N"} gives {"head","key","number",
+ * "signature"}, head and number being those of the coordinator's own log. */
+#define FPLT__LOG_PATH "/v1/log"
+
 /* Invitations are redeemed on a port of their own: the authority's certificate first, then one of the agent's own. */
-#define FPLT__AUTHORITY_PATH  "/v1/authority"                     /* GET */
-#define FPLT__INVITATION_PATH "/v1/invitation"                    /* POST */
+#define FPLT__AUTHORITY_PATH  "/v1/authority"  /* GET */
+#define FPLT__INVITATION_PATH "/v1/invitation" /* POST */
+/* A member whose certificate ends within a month gets another one for the same name: a request (PEM) in, PEM out. */
+#define FPLT__RENEWAL_PATH "/v1/certificate"                      /* POST */
 enum { FPLT__INVITATION_LIMIT = 16384, FPLT__PEM_LIMIT = 65536 }; /* bytes: a request, an answer */
 
 #endif

@@ -7,12 +7,14 @@
  *                  in all directions [Neyman and Pearson]
  *   difference     the same after taking off what is left over of the other agents' messages, on
  *                  average: sees through noise that agents share
+ *   sum            where noise is divided, instead of the difference: the log-likelihood ratio of the sums, less the parts
+ *                  of the agents that help the adversary
  *   discriminant   Fisher's discriminant over the left-overs of all rounds: knows nothing, so it
  *                  also finds noise that is not independent between rounds
  *   final model    Fisher's discriminant over the final y alone
  *
  * Each is fitted on one half of the runs and judged on the other; the bound is that of
- * fplt_privacy_audit_bound. */
+ * fplt__privacy_audit_bound. */
 #include "lab/audit/audit.h"
 
 #include <math.h>
@@ -21,6 +23,8 @@
 #include "base/sorting.h"
 #include "privacy/boundary.h"
 #include "privacy/normal.h"
+#include "privacy/privacy.h"
+#include "promise/promise.h"
 
 enum { PROJECTION, DIFFERENCE, DISCRIMINANT, FINAL };
 enum { THRESHOLDS = 64 };
@@ -73,7 +77,7 @@ static double bound_hoped_for(double mu, const struct hope *hope)
     uint64_t errors = (uint64_t)ceil(count * p + FPLT__SURELY * sqrt(count * p * (1 - p)));
     errors = errors < hope->count ? errors : hope->count;
     fplt_privacy_trials trials = {hope->count, errors, hope->count, errors};
-    return fplt_privacy_audit_bound(&trials, hope->confidence, &bound, NULL) ? 0 : bound;
+    return fplt__privacy_audit_bound(&trials, hope->confidence, &bound, NULL) ? 0 : bound;
 }
 
 static int stays_below(double mu, const void *context)
@@ -134,7 +138,7 @@ static fplt_status fit_threshold(const struct fplt__audit *audit, const double *
     for (size_t i = 1; i < THRESHOLDS; i++) {
         double bound, threshold = (i % 2 ? without : with)[i * quarter / THRESHOLDS];
         fplt_privacy_trials trials = try_threshold(without, with, quarter, threshold);
-        fplt_status status = fplt_privacy_audit_bound(&trials, 1 - audit->level, &bound, error);
+        fplt_status status = fplt__privacy_audit_bound(&trials, 1 - audit->level, &bound, error);
         if (status)
             return status;
         if (bound > best) {
@@ -145,8 +149,8 @@ static fplt_status fit_threshold(const struct fplt__audit *audit, const double *
     return FPLT_OK;
 }
 
-static fplt_status judge(struct fplt__audit *audit, fplt_audit_test *test, const double *score,
-                         double *room, fplt_error *error)
+static fplt_status judge_attack(struct fplt__audit *audit, fplt_audit_test *test,
+                                const double *score, double *room, fplt_error *error)
 {
     double confidence = 1 - audit->level;
     size_t quarter = audit->total / 4;
@@ -159,8 +163,8 @@ static fplt_status judge(struct fplt__audit *audit, fplt_audit_test *test, const
     collect(score, audit->total, 0, 1, test->without);
     collect(score, audit->total, 1, 1, test->with);
     test->trials = try_threshold(test->without, test->with, quarter, test->threshold);
-    if ((status = fplt_privacy_audit_bound(&test->trials, confidence, &test->bound, error)) ||
-        (status = fplt_privacy_audit_bound(&test->trials, 1e-9, &test->estimate, error)))
+    if ((status = fplt__privacy_audit_bound(&test->trials, confidence, &test->bound, error)) ||
+        (status = fplt__privacy_audit_bound(&test->trials, 1e-9, &test->estimate, error)))
         return status;
     find_power(test, confidence);
     test->refuted = test->bound > test->claimed;
@@ -195,15 +199,15 @@ static fplt_status find_claims(const struct fplt__audit *audit, const char *thre
     fplt_promise_view view = audit->view;
     fplt_privacy_claim claim;
     double epsilon;
-    fplt_status status = fplt_privacy_threat_find(threat, &view.threat, error);
+    fplt_status status = fplt__privacy_threat_find(threat, &view.threat, error);
     view.mechanism.lattice = lattice;
-    if (status ||
-        (status = fplt_promise_claim(&view, audit->victim, audit->rounds, &claim, &epsilon, error)))
+    if (status || (status = fplt__promise_claim(&view, audit->victim, audit->rounds, &claim,
+                                                &epsilon, error)))
         return status;
     test->any_record = claim.gdp_mu;
     view.constants.sensitivity = audit->result->gap;
     view.mechanism.group = 1;
-    status = fplt_promise_claim(&view, audit->victim, audit->rounds, &claim, &epsilon, error);
+    status = fplt__promise_claim(&view, audit->victim, audit->rounds, &claim, &epsilon, error);
     test->claimed = claim.gdp_mu;
     return status;
 }
@@ -220,13 +224,20 @@ static fplt_status describe(struct fplt__audit *audit, fplt_error *error)
     };
     for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++) {
         fplt_audit_test *test = &audit->result->test[i];
+        const char *threat = attacks[i].threat;
         test->name = attacks[i].name;
         test->sees = attacks[i].sees;
+        if (audit->divides && i == DIFFERENCE) {
+            test->name = "sum";
+            test->sees = "sums, and some agents' noise";
+        }
+        if (audit->divides && (i == DIFFERENCE || i == FINAL))
+            threat = audit->plan->threat->name;
         test->left_out =
             (i == DISCRIMINANT && !audit->left) || (i == DIFFERENCE && audit->agents == 1);
         test->verdict = FPLT_AUDIT_LEFT_OUT;
-        fplt_status status = find_claims(audit, attacks[i].threat,
-                                         i == FINAL ? audit->settings->secure : 1, test, error);
+        fplt_status status =
+            find_claims(audit, threat, i == FINAL ? audit->settings->secure : 1, test, error);
         if (status)
             return status;
     }
@@ -242,14 +253,14 @@ fplt_status fplt__audit_attack(struct fplt__audit *audit, fplt_error *error)
     if (status)
         return status;
     if (!(status = describe(audit, error)))
-        status = judge(audit, &test[PROJECTION], score, room, error);
+        status = judge_attack(audit, &test[PROJECTION], score, room, error);
     if (!status && !test[DIFFERENCE].left_out)
-        status = judge(audit, &test[DIFFERENCE], audit->score[1], room, error);
+        status = judge_attack(audit, &test[DIFFERENCE], audit->score[1], room, error);
     if (!status && audit->left &&
         !(status = discriminate(audit, audit->left, audit->rounds * audit->n, score, error)))
-        status = judge(audit, &test[DISCRIMINANT], score, room, error);
+        status = judge_attack(audit, &test[DISCRIMINANT], score, room, error);
     if (!status && !(status = discriminate(audit, audit->final, audit->n, score, error)))
-        status = judge(audit, &test[FINAL], score, room, error);
+        status = judge_attack(audit, &test[FINAL], score, room, error);
     for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++)
         audit->result->refuted |= test[i].refuted;
     fplt__free(room);

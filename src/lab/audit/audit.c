@@ -8,13 +8,19 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/noise.h"
+#include "engine/engine_access.h"
+#include "job/job.h"
+#include "objective/objective_access.h"
+#include "privacy/privacy.h"
 #include "promise/promise.h"
 
 /* Attacks, the checks of the tally, and noise that is used again. */
-enum { SHARES = FPLT_AUDIT_TESTS + FPLT__TALLY_CHECKS + 1 };
+enum { SHARES = FPLT_AUDIT_TESTS + FPLT__TALLY_CHECKS + FPLT__RESIDUE_CHECKS + 1 };
 enum { MAX_COORDINATES = 1024, MAX_MARKS = 1 << 22, MAX_NOISE = 1 << 28 };
 
-_Static_assert(FPLT__NOISE + FPLT__TALLY_CHECKS == FPLT_AUDIT_CHECKS, "every check has a place");
+_Static_assert(FPLT__NOISE + FPLT__TALLY_CHECKS + FPLT__RESIDUE_CHECKS == FPLT_AUDIT_CHECKS,
+               "every check has a place");
 
 fplt_audit_settings fplt_audit_defaults(void)
 {
@@ -91,12 +97,22 @@ static fplt_status take_left(const struct fplt__audit *audit, const struct fplt_
     return status;
 }
 
+/* Of other agents: how many are in what the attack compares with. Where noise is divided, those whose noise the adversary
+ * does not know and that are in every sum; the others' parts are known and taken off. */
+static uint32_t others_seen(const struct fplt__audit *audit)
+{
+    uint64_t honest = audit->divides ? fplt__promise_honest(audit->plan) : audit->agents;
+    return honest ? (uint32_t)(honest - 1) : 0;
+}
+
 /* `others`: how many other agents were active. */
 static void score_round(struct fplt__audit *audit, const struct fplt__audit_room *room,
                         uint64_t run, size_t round, uint32_t others)
 {
     size_t n = audit->n;
     double of_others = others ? 1.0 / others : 0, alone = 0, together = 0;
+    if (audit->divides)
+        of_others = -1; /* the sum, and not the difference to the mean */
     for (size_t j = 0; j < n; j++) {
         double left = room->left[j], shift = room->shift[j];
         alone += shift * (left - shift / 2);
@@ -105,7 +121,7 @@ static void score_round(struct fplt__audit *audit, const struct fplt__audit_room
             audit->left[(run * audit->rounds + round) * n + j] = (float)left;
     }
     audit->score[0][run] += alone;
-    audit->score[1][run] += together / (1 + of_others);
+    audit->score[1][run] += together / (audit->divides ? 1 + others : 1 + of_others);
 }
 
 /* The messages of a round that was just held. */
@@ -114,37 +130,52 @@ static fplt_status read_messages(struct fplt__audit *audit, struct fplt__audit_w
                                  fplt_error *error)
 {
     const struct fplt__audit_room *room = &worker->room;
-    uint32_t active = 0, victim_active = 0;
+    uint32_t active = 0, victim_active = 0, others = 0, most = others_seen(audit);
     memset(room->others, 0, audit->n * sizeof *room->others);
+    memset(worker->sum, 0, audit->n * sizeof *worker->sum);
     for (uint32_t agent = 0; agent < audit->agents; agent++) {
         const double *before = worker->before + 2 * audit->n * agent;
-        const double *after = fplt_engine_kept(engine, agent);
         fplt_status status;
-        if (fplt_engine_updates(engine, agent) == worker->updates[agent])
+        if (fplt__engine_updates(engine, agent) == worker->updates[agent])
             continue;
-        for (size_t j = 0; j < audit->n; j++)
+        const double *after = audit->keeps ? fplt__engine_kept(engine, agent)
+                                           : fplt__audit_message(audit, worker, active);
+        for (size_t j = 0; j < audit->n; j++) {
             room->centre[j] = 2 * room->y[j] - before[j];
-        if ((status = fplt__audit_replay(audit, worker, run, round, agent, active, after)) ||
-            (status = take_left(audit, room, agent, before, after)))
+            worker->sum[j] += after[audit->n + j];
+        }
+        if ((status = fplt__audit_replay(audit, worker, run, round, agent, active, after)))
             return fplt_error_set(error, status, "the gradient of agent %u failed", agent);
         active++;
-        victim_active |= agent == audit->victim;
+        if (agent == audit->victim)
+            victim_active = 1;
+        else if (others++ >= most)
+            continue;
+        if ((status = take_left(audit, room, agent, before, after)))
+            return fplt_error_set(error, status, "the gradient of agent %u failed", agent);
     }
+    if (!audit->keeps && active)
+        fplt__audit_check_sum(audit, worker, engine, run, round, active);
     if (victim_active)
-        score_round(audit, room, run, round, active - 1);
+        score_round(audit, room, run, round, others < most ? others : most);
     return FPLT_OK;
 }
 
 static fplt_status watch_round(struct fplt__audit *audit, struct fplt__audit_worker *worker,
                                fplt_engine *engine, uint64_t run, size_t round, fplt_error *error)
 {
-    size_t kept = 2 * audit->n;
-    for (uint32_t agent = 0; agent < audit->agents; agent++) {
-        memcpy(worker->before + kept * agent, fplt_engine_kept(engine, agent),
-               kept * sizeof *worker->before);
-        worker->updates[agent] = fplt_engine_updates(engine, agent);
-    }
+    size_t n = audit->n;
     fplt_status status = fplt_engine_model(engine, worker->room.y);
+    for (uint32_t agent = 0; agent < audit->agents; agent++) {
+        double *before = worker->before + 2 * n * agent;
+        worker->updates[agent] = fplt__engine_updates(engine, agent);
+        if (audit->keeps) {
+            memcpy(before, fplt__engine_kept(engine, agent), 2 * n * sizeof *before);
+            continue;
+        }
+        memcpy(before, worker->room.y, n * sizeof *before);
+        memcpy(before + n, worker->room.y, n * sizeof *before);
+    }
     fplt__observer_begin(worker->observer);
     if (!status)
         status = fplt_engine_round(engine, error);
@@ -224,11 +255,11 @@ static fplt_status find_charge(const struct fplt__audit *audit, uint32_t agent, 
     fplt_promise_view view = audit->view;
     fplt_privacy_claim claim;
     double epsilon;
-    fplt_status status = fplt_privacy_threat_find("transcript", &view.threat, error);
+    fplt_status status = fplt__privacy_threat_find("transcript", &view.threat, error);
     view.mechanism.lattice = 0;
     view.mechanism.group = 1;
     if (!status)
-        status = fplt_promise_claim(&view, agent, 1, &claim, &epsilon, error);
+        status = fplt__promise_claim(&view, agent, 1, &claim, &epsilon, error);
     /* mu_step = sqrt(step / 2) charge / tau */
     if (!status)
         *charge = claim.mu_step * tau * sqrt(2 / view.mechanism.step);
@@ -247,7 +278,7 @@ static fplt_status find_claimed(struct fplt__audit *audit, fplt_error *error)
     for (uint32_t agent = 0; agent < audit->agents; agent++) {
         struct fplt__claimed *claimed = &audit->claimed[agent];
         claimed->tau = audit->plan->tau[agent];
-        claimed->spacing = fplt_noise_spacing(mechanism->step, claimed->tau);
+        claimed->spacing = fplt__noise_spacing(mechanism->step, claimed->tau);
         claimed->deviation = sqrt(2 * mechanism->step * steps) * claimed->tau;
         fplt_status status = find_charge(audit, agent, claimed->tau, &claimed->charge, error);
         if (status)
@@ -260,6 +291,8 @@ static fplt_status find_claimed(struct fplt__audit *audit, fplt_error *error)
 static fplt_status set_view(struct fplt__audit *audit, fplt_error *error)
 {
     audit->view = *audit->plan;
+    if (audit->hook && audit->hook->claimed_honest)
+        audit->view.mechanism.honest = audit->hook->claimed_honest;
     if (!audit->hook || !audit->hook->claimed_records)
         return FPLT_OK;
     fplt_status status = fplt__alloc_into(&audit->records, audit->agents, sizeof *audit->records,
@@ -273,16 +306,19 @@ static fplt_status set_view(struct fplt__audit *audit, fplt_error *error)
 
 /* ---- preparing ---- */
 
-static fplt_status check(const struct fplt__audit *audit, fplt_error *error)
+static fplt_status check_audit(const struct fplt__audit *audit, fplt_error *error)
 {
     const fplt_audit_settings *settings = audit->settings;
     const fplt_promise_view *plan = audit->plan;
     struct fplt__noise_shape shape = {audit->agents, audit->rounds, audit->epochs, audit->n};
-    if (!plan->algorithm->splits || strcmp(plan->solver->name, "noisy") != 0)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "the audit reads the messages of fed-plt with the solver noisy, not "
-                              "those of %s with %s",
-                              plan->algorithm->name, plan->solver->name);
+    if (!(plan->algorithm->splits ||
+          (fplt__promise_is_descent(plan) && plan->mechanism.inverse_rho == 0)) ||
+        strcmp(plan->solver->name, "noisy") != 0)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "the audit reads the messages of fed-plt and fedavg with the solver noisy, not "
+            "those of %s with %s",
+            plan->algorithm->name, plan->solver->name);
     if (strcmp(settings->canary, "label") != 0 && strcmp(settings->canary, "features") != 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "there is no canary '%.40s'; it must be label or features",
@@ -356,9 +392,11 @@ static fplt_status make_worker(struct fplt__audit *audit, unsigned number, fplt_
         (status = fplt__observer_create(&source, audit->agents, audit->epochs, n, &worker->observer,
                                         error)) ||
         (status = fplt__tally_create(&shape, &worker->tally, error)) ||
+        (status = fplt__residues_create(&worker->residues, error)) ||
         (status = make_room(audit, worker, error)) ||
         (status = fplt__alloc_into(&worker->before, 2 * n * audit->agents, sizeof(double), what,
                                    error)) ||
+        (status = fplt__alloc_into(&worker->after, 3 * n, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&worker->updates, audit->agents, sizeof *worker->updates, what,
                                    error)) ||
         (status = fplt__alloc_into(&worker->draws, fplt__noise_size(&shape), sizeof(float), what,
@@ -366,9 +404,10 @@ static fplt_status make_worker(struct fplt__audit *audit, unsigned number, fplt_
         (status =
              fplt__alloc_into(&worker->present, audit->agents * audit->rounds, 1, what, error)))
         return status;
-    return fplt_job_composite(audit->job->settings, n,
-                              fplt_objective_intercepts(audit->job->objective), &worker->prox,
-                              error);
+    worker->sum = worker->after + 2 * n;
+    return fplt__job_composite(audit->job->settings, n,
+                               fplt__objective_intercepts(audit->job->objective), &worker->prox,
+                               error);
 }
 
 /* Every agent's training, with what a test puts in the solver's place. */
@@ -448,8 +487,10 @@ static void clear_worker(struct fplt__audit_worker *worker)
     fplt_noise_destroy(worker->noise);
     fplt__observer_destroy(worker->observer);
     fplt__tally_destroy(worker->tally);
+    fplt__residues_clear(&worker->residues);
     fplt__free(worker->vectors);
     fplt__free(worker->before);
+    fplt__free(worker->after);
     fplt__free(worker->updates);
     fplt__free(worker->draws);
     fplt__free(worker->present);
@@ -485,10 +526,14 @@ static fplt_status conclude(struct fplt__audit *audit, fplt_error *error)
     fplt_status status = fplt__audit_attack(audit, error);
     if (status)
         return status;
-    for (unsigned i = 1; i < fplt__pool_threads(audit->pool); i++)
+    for (unsigned i = 1; i < fplt__pool_threads(audit->pool); i++) {
         fplt__tally_merge(audit->workers[0].tally, audit->workers[i].tally);
+        fplt__residues_merge(&audit->workers[0].residues, &audit->workers[i].residues);
+    }
     fplt__audit_judge_replay(audit);
     fplt__tally_judge(audit->workers[0].tally, audit->level, result->check + FPLT__NOISE);
+    fplt__residues_judge(&audit->workers[0].residues, audit->level,
+                         result->check + FPLT__NOISE + FPLT__TALLY_CHECKS);
     for (size_t i = 0; i < FPLT_AUDIT_CHECKS; i++)
         result->refuted |= result->check[i].verdict == FPLT_AUDIT_REFUTED;
     return FPLT_OK;
@@ -516,12 +561,14 @@ fplt_status fplt__audit_run(const fplt_job *job, const fplt_promise *plan,
                                 .result = result};
     memset(result, 0, sizeof *result);
     audit.agents = audit.plan->agents;
+    audit.keeps = audit.plan->algorithm->splits;
+    audit.divides = fplt__promise_divides(audit.plan);
     audit.n = audit.plan->mechanism.dimension;
     audit.rounds = (size_t)audit.plan->rounds;
     audit.epochs = audit.plan->epochs;
     audit.level = (1 - settings->confidence) / SHARES;
     audit.total = settings->runs / 2 * 4; /* as many for either half and data set */
-    fplt_status status = check(&audit, error);
+    fplt_status status = check_audit(&audit, error);
     if (status)
         return status;
     double begun = fplt__now();

@@ -9,6 +9,7 @@
 #include "fedplt/audit.h"
 #include "fedplt/noise.h"
 #include "lab/audit/observer.h"
+#include "lab/audit/residues.h"
 #include "lab/audit/tally.h"
 
 /* What a test puts in place of the real thing; each may be NULL or 0. */
@@ -23,6 +24,7 @@ struct fplt__audit_hook {
     const fplt_objective *(*cost)(void *context, const fplt_dataset *data,
                                   const fplt_objective *made);
     uint64_t claimed_records; /* the claim divides by so many times the agent's records */
+    uint64_t claimed_honest;  /* the claim counts the noise of so many agents */
 };
 
 fplt_status fplt__audit_run(const fplt_job *job, const fplt_promise *plan,
@@ -79,9 +81,12 @@ struct fplt__audit_worker {
     fplt_stream stream;
     struct fplt__observer *observer; /* owned */
     fplt__tally *tally;              /* owned */
+    fplt__residues residues;         /* owned */
     double *vectors;                 /* owned: of the room */
     struct fplt__audit_room room;
-    double *before;         /* owned: what all agents kept before the round */
+    double *before; /* owned: z and x of all agents before the round; y where they keep nothing */
+    double *after;  /* owned: z and x of an agent that keeps nothing; behind them: */
+    double *sum;    /* of all messages of the round */
     uint64_t *updates;      /* owned: of all agents before the round */
     float *draws;           /* owned: noise of the run */
     unsigned char *present; /* owned */
@@ -103,6 +108,8 @@ struct fplt__audit {
     struct fplt__claimed *claimed; /* owned: agents */
     fplt_training *training;       /* owned: agents */
     uint32_t agents, victim;
+    int keeps;   /* agents keep z and x (fed-plt); otherwise they send one iterate from y */
+    int divides; /* the claim counts the noise of several agents */
     size_t n, rounds, epochs;
     uint64_t total;                     /* runs on both */
     double level;                       /* of each check and attack */
@@ -137,6 +144,12 @@ fplt_status fplt__audit_step(const struct fplt__audit *audit, const fplt_objecti
 fplt_status fplt__audit_replay(struct fplt__audit *audit, struct fplt__audit_worker *worker,
                                uint64_t run, size_t round, uint32_t agent, uint32_t place,
                                const double *after);
+/* Of agents that keep nothing: what training number `place` of the round gave, as z = 2x - y and x. */
+const double *fplt__audit_message(const struct fplt__audit *audit,
+                                  struct fplt__audit_worker *worker, uint32_t place);
+/* The coordinator's model must be the mean of those. */
+void fplt__audit_check_sum(const struct fplt__audit *audit, struct fplt__audit_worker *worker,
+                           const fplt_engine *engine, uint64_t run, size_t round, uint32_t active);
 void fplt__audit_judge_replay(struct fplt__audit *audit);
 
 /* attack.c */

@@ -1,10 +1,12 @@
 /* The canary: whose record is replaced, and by what. */
+#include "data/dataset_access.h"
 #include "lab/audit/audit.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/schema.h"
 
 /* Values of a row: first and length. */
 struct span {
@@ -63,8 +65,29 @@ fplt_status fplt__audit_choose(struct fplt__audit *audit, fplt_error *error)
     return FPLT_OK;
 }
 
-static double other_label(fplt_task task, uint32_t outputs, double label)
+/* The largest count that a record may have: that of the schema, or of the data. */
+static double largest_count(const fplt_dataset *data)
 {
+    const fplt_schema *schema = fplt__dataset_schema(data);
+    const fplt__declared *label = schema ? fplt__schema_column(schema, FPLT__LABEL) : NULL;
+    fplt_rows rows = fplt_dataset_all(data);
+    double largest = 1;
+    if (label && label->bounded)
+        return label->high;
+    for (size_t i = 0; i < rows.count; i++)
+        largest = fmax(largest, rows.label[i]);
+    return largest;
+}
+
+/* The label of the canary; of counts the one at the other end. */
+static double other_label(const struct fplt__audit *audit, double label)
+{
+    fplt_task task = fplt_dataset_task(audit->data);
+    uint32_t outputs = fplt_dataset_outputs(audit->data);
+    if (strcmp(audit->plan->loss.name, "poisson") == 0) {
+        double largest = largest_count(audit->data);
+        return label < largest / 2 ? largest : 0;
+    }
     if (task == FPLT_TASK_CLASSES)
         return label + 1 < outputs ? label + 1 : 0;
     return -label;
@@ -137,8 +160,7 @@ static void put_canary(struct fplt__audit *audit, struct copy *copy)
     const double *from = (all.dense ? all.dense : all.value) + span.first;
     double *to = copy->values + span.first, distance = 0;
     if (label)
-        copy->labels[row] = other_label(fplt_dataset_task(audit->data),
-                                        fplt_dataset_outputs(audit->data), copy->labels[row]);
+        copy->labels[row] = other_label(audit, copy->labels[row]);
     else
         turn_row(from, to, span.length);
     for (size_t k = 0; k < span.length; k++)

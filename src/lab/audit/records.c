@@ -10,6 +10,7 @@
 
 #include "algorithm/algorithm.h"
 #include "base/memory.h"
+#include "objective/objective_access.h"
 
 /* Where the search begins: not at zero, where the gradient of some losses vanishes. */
 static const double begin_at = 0.01;
@@ -39,11 +40,11 @@ static double norm(const double *x, size_t count)
 static fplt_status find_share(const struct search *search, uint32_t record)
 {
     size_t n = search->audit->n;
-    fplt_status status = fplt_objective_batch_gradient(search->cost, search->agent, search->point,
-                                                       &record, 1, search->share, search->scratch);
+    fplt_status status = fplt__objective_batch_gradient(search->cost, search->agent, search->point,
+                                                        &record, 1, search->share, search->scratch);
     if (!status)
-        status = fplt_objective_batch_gradient(search->cost, search->agent, search->point, NULL, 0,
-                                               search->plain, search->scratch);
+        status = fplt__objective_batch_gradient(search->cost, search->agent, search->point, NULL, 0,
+                                                search->plain, search->scratch);
     for (size_t j = 0; !status && j < n; j++)
         search->share[j] -= search->plain[j];
     return status;

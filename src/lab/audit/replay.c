@@ -64,10 +64,13 @@ static const char *find_fault(const struct scene *scene, uint32_t agent,
     double *w = room->first, *other = room->second, step = scene->audit->plan->mechanism.step;
     if (!seen || seen->calls != epochs)
         return "noise is not drawn once an epoch";
-    if (!near(scene, room->centre, seen->centre) || !same(scene, scene->x, seen->start))
+    /* without a centre the start is the first vector that is shown */
+    if (scene->audit->keeps
+            ? !near(scene, room->centre, seen->centre) || !same(scene, scene->x, seen->start)
+            : !same(scene, scene->x, seen->centre))
         return "training begins elsewhere";
     for (size_t epoch = 0; epoch < epochs; epoch++) {
-        memcpy(w, epoch ? seen->out + (epoch - 1) * n : seen->start, n * sizeof *w);
+        memcpy(w, epoch ? seen->out + (epoch - 1) * n : scene->x, n * sizeof *w);
         if ((*status = fplt__audit_step(scene->audit, scene->cost, agent, room, w)))
             return NULL;
         if (!nearly(seen->step[epoch], step) || !nearly(seen->tau[epoch], scene->claimed->tau))
@@ -137,6 +140,9 @@ static void keep_draws(const struct scene *scene, uint64_t run, size_t round, ui
             oddities->draws += (uint64_t)drawn;
             if (drawn && !on_lattice(seen->out[k], spacing))
                 note_off(oddities, run, agent, round);
+            if (drawn && audit->settings->secure)
+                fplt__residues_add(&scene->worker->residues,
+                                   llrint((double)draws[k] * FPLT_NOISE_SCALE));
         }
         uint64_t place = (run * audit->agents * audit->rounds + block) * audit->epochs + epoch;
         if (run < audit->marked)
@@ -145,6 +151,43 @@ static void keep_draws(const struct scene *scene, uint64_t run, size_t round, ui
     for (size_t j = 0; j < n; j++)
         if (!on_lattice(scene->x_after[j], spacing))
             note_off(oddities, run, agent, round);
+}
+
+static void note_odd(struct fplt__oddities *oddities, uint64_t run, uint32_t agent, size_t round,
+                     const char *fault)
+{
+    if (oddities->odd++ == 0) {
+        oddities->run_odd = run;
+        snprintf(oddities->where_odd, sizeof oddities->where_odd, "agent %u, round %zu: %s", agent,
+                 round, fault);
+    }
+}
+
+const double *fplt__audit_message(const struct fplt__audit *audit,
+                                  struct fplt__audit_worker *worker, uint32_t place)
+{
+    const struct fplt__observer *observer = worker->observer;
+    size_t n = audit->n, last = (audit->epochs - 1) * n;
+    int seen = place < observer->count && place < observer->agents &&
+               observer->seen[place].calls == audit->epochs;
+    const double *x = seen ? observer->seen[place].out + last : worker->room.y;
+    for (size_t j = 0; j < n; j++) {
+        worker->after[n + j] = x[j];
+        worker->after[j] = 2 * x[j] - worker->room.y[j];
+    }
+    return worker->after;
+}
+
+void fplt__audit_check_sum(const struct fplt__audit *audit, struct fplt__audit_worker *worker,
+                           const fplt_engine *engine, uint64_t run, size_t round, uint32_t active)
+{
+    double *model = worker->room.second;
+    int near = !fplt_engine_model(engine, model);
+    for (size_t j = 0; j < audit->n; j++)
+        near &= fabs(model[j] - worker->sum[j] / active) <= audit->claimed[0].spacing;
+    if (!near)
+        note_odd(&worker->oddities, run, audit->victim, round,
+                 "the sum is not that of the last iterates");
 }
 
 fplt_status fplt__audit_replay(struct fplt__audit *audit, struct fplt__audit_worker *worker,
@@ -168,11 +211,8 @@ fplt_status fplt__audit_replay(struct fplt__audit *audit, struct fplt__audit_wor
     const char *fault = find_fault(&scene, agent, seen, &status);
     struct fplt__oddities *oddities = &worker->oddities;
     oddities->messages++;
-    if (fault && oddities->odd++ == 0) {
-        oddities->run_odd = run;
-        snprintf(oddities->where_odd, sizeof oddities->where_odd, "agent %u, round %zu: %s", agent,
-                 round, fault);
-    }
+    if (fault)
+        note_odd(oddities, run, agent, round, fault);
     keep_draws(&scene, run, round, agent, seen);
     return status;
 }

@@ -8,7 +8,7 @@
  * and how the draws spread over cells of equal probability, which is binomial.
  *
  * Two runs after each other are added up in their order; such pairs are added exactly, so that threads that
- * take one pair after another make the same totals, whoever takes which. */
+ * take one pair after another make the same totals, whichever takes which. */
 #include "lab/audit/tally.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "fedplt/sum.h"
+#include "base/sum.h"
 #include "lab/audit/tails.h"
 #include "privacy/binomial.h"
 #include "privacy/normal.h"
@@ -34,7 +34,7 @@ struct fplt__tally {
     size_t agent_reach, coordinate_reach, round_reach, epoch_reach;
     struct cell *cell;  /* owned: of the pair of runs at hand */
     struct cell *total; /* owned: as they are judged */
-    fplt_sum *sum;      /* owned: product and square of each cell over pairs that are whole */
+    fplt__sum *sum;     /* owned: product and square of each cell over pairs that are whole */
     float *before;      /* owned: the noise of a run that waits for its partner */
     unsigned char *before_present; /* owned */
     double *square;                /* owned: of the draws of an agent in a round */
@@ -163,7 +163,7 @@ fplt_status fplt__tally_create(const struct fplt__noise_shape *shape, fplt__tall
     size_t cells = tally->first[FPLT__TALLY_CHECKS];
     if ((status = fplt__alloc_into(&tally->cell, cells, sizeof *tally->cell, what, error)) ||
         (status = fplt__alloc_into(&tally->total, cells, sizeof *tally->total, what, error)) ||
-        (status = fplt_sum_create(2 * cells, FPLT_SUM_EXPONENT, &tally->sum, error)) ||
+        (status = fplt__sum_create(2 * cells, FPLT_SUM_EXPONENT, &tally->sum, error)) ||
         (status = fplt__alloc_into(&tally->before, fplt__noise_size(shape), sizeof *tally->before,
                                    what, error)) ||
         (status = fplt__alloc_into(&tally->before_present, blocks, 1, what, error)) ||
@@ -180,7 +180,7 @@ void fplt__tally_destroy(fplt__tally *tally)
         return;
     fplt__free(tally->cell);
     fplt__free(tally->total);
-    fplt_sum_destroy(tally->sum);
+    fplt__sum_destroy(tally->sum);
     fplt__free(tally->before);
     fplt__free(tally->before_present);
     fplt__free(tally->square);
@@ -316,7 +316,7 @@ static void close_pair(fplt__tally *tally)
     for (size_t i = 0; i < tally->first[FPLT__TALLY_CHECKS]; i++) {
         struct cell *cell = &tally->cell[i];
         const double numbers[2] = {within(cell->product), within(cell->square)};
-        fplt_sum_add(tally->sum, 2 * i, numbers, 2); /* within the range, so it does */
+        fplt__sum_add(tally->sum, 2 * i, numbers, 2); /* within the range, so it does */
         tally->total[i].count += cell->count;
         *cell = (struct cell){0, 0, 0};
     }
@@ -352,7 +352,7 @@ void fplt__tally_merge(fplt__tally *tally, fplt__tally *other)
         close_pair(tally);
     if (other->waiting)
         close_pair(other);
-    fplt_sum_merge(tally->sum, other->sum);
+    fplt__sum_merge(tally->sum, other->sum);
     for (size_t i = 0; i < tally->first[FPLT__TALLY_CHECKS]; i++)
         tally->total[i].count += other->total[i].count;
 }
@@ -511,8 +511,8 @@ void fplt__tally_judge(fplt__tally *tally, double level, fplt_audit_check check[
     if (tally->waiting)
         close_pair(tally);
     for (size_t i = 0; i < tally->first[FPLT__TALLY_CHECKS]; i++) {
-        fplt_sum_read(tally->sum, 2 * i, &tally->total[i].product, 1);
-        fplt_sum_read(tally->sum, 2 * i + 1, &tally->total[i].square, 1);
+        fplt__sum_read(tally->sum, 2 * i, &tally->total[i].product, 1);
+        fplt__sum_read(tally->sum, 2 * i + 1, &tally->total[i].square, 1);
     }
     for (size_t i = 0; i < FPLT__TALLY_CHECKS; i++) {
         check[i] = (fplt_audit_check){.name = families[i].name};

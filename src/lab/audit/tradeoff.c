@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "engine/engine_access.h"
 #include "job/job.h"
 
 static double quality_of(const fplt_measure *measure)
@@ -30,7 +31,7 @@ static fplt_status run_once(const fplt_job_view *view, uint32_t number, double *
         status = fplt_engine_round(engine, error);
     if (!status)
         status = fplt__job_weights(view, engine, x, error);
-    if (!status && !(status = fplt_engine_measure_at(engine, x, &measure, error))) {
+    if (!status && !(status = fplt__engine_measure_at(engine, x, &measure, error))) {
         *quality = quality_of(&measure);
         *classifies = measure.classifies;
     }

@@ -2,11 +2,15 @@
 #include "lab/compare/compare.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/settings.h"
 #include "base/text.h"
 #include "data/dataset.h"
+#include "job/job.h"
+#include "objective/objective_access.h"
 
 /* Tuning: keys that no judged run has, and runs behind a point of a method with randomness in it. */
 enum { TUNING_RUNS = 20 };
@@ -37,12 +41,12 @@ fplt_compare_settings fplt_compare_defaults(const fplt_settings *settings)
 static fplt_status copy_setting(const fplt_settings *from, const char *name, fplt_settings *to,
                                 fplt_error *error)
 {
-    const char *preference = fplt_settings_preference(from, name);
+    const char *preference = fplt__settings_preference(from, name);
     if (preference)
-        return fplt_settings_prefer(to, name, fplt_settings_text(from, name), preference, error);
+        return fplt__settings_prefer(to, name, fplt_settings_text(from, name), preference, error);
     return fplt_settings_given(from, name)
                ? fplt_settings_set(to, name, fplt_settings_text(from, name),
-                                   fplt_settings_origin(from, name), error)
+                                   fplt__settings_origin(from, name), error)
                : FPLT_OK;
 }
 
@@ -56,7 +60,8 @@ static fplt_status copy_settings(fplt_comparison *comparison, fplt_error *error)
         (status = fplt_job_declare(comparison->settings, FPLT_JOB_ALL, NULL, error)))
         return status;
     for (size_t i = 0; !status && (row = fplt_settings_row(from, i, NULL)); i++)
-        if (strcmp(row->name, "engine") != 0 && fplt_settings_find(comparison->settings, row->name))
+        if (strcmp(row->name, "engine") != 0 &&
+            fplt__settings_find(comparison->settings, row->name))
             status = copy_setting(from, row->name, comparison->settings, error);
     comparison->generated = !fplt_settings_text(comparison->settings, "data") &&
                             !comparison->wanted.dataset && !comparison->wanted.objective;
@@ -104,7 +109,7 @@ static fplt_status give_pair(fplt_comparison *comparison, const char *key, const
             "fed-plt.rho=1",
             origin, key);
     if (!fplt_algorithm_find(name))
-        return fplt_unknown_name("algorithm", name, algorithm_name, error);
+        return fplt__unknown_name("algorithm", name, algorithm_name, error);
     for (size_t i = 0; i < comparison->count; i++)
         if (strcmp(comparison->entries[i].view.algorithm->name, name) == 0)
             return give(&comparison->entries[i], dot + 1, value, origin, error);
@@ -120,9 +125,9 @@ static fplt_status give_parameters(fplt_comparison *comparison, fplt_error *erro
     const char *pairs = fplt_settings_text(settings, "parameters");
     char key[128], value[128];
     while (pairs && *pairs) {
-        pairs = fplt_pairs_next(pairs, key, sizeof key, value, sizeof value);
+        pairs = fplt__pairs_next(pairs, key, sizeof key, value, sizeof value);
         fplt_status status =
-            give_pair(comparison, key, value, fplt_settings_origin(settings, "parameters"), error);
+            give_pair(comparison, key, value, fplt__settings_origin(settings, "parameters"), error);
         if (status)
             return status;
     }
@@ -166,9 +171,8 @@ static fplt_status make_case(const fplt_comparison *comparison,
 {
     const fplt_job_view *view = fplt_job_get_view(stage->job);
     size_t n = fplt_objective_dimension(view->objective);
-    fplt_status status =
-        fplt_job_composite(comparison->settings, n, fplt_objective_intercepts(view->objective),
-                           prox, error);
+    fplt_status status = fplt__job_prox(view, comparison->settings, n,
+                                        fplt__objective_intercepts(view->objective), prox, error);
     *one = (fplt__case){.objective = view->objective,
                         .impatient = 1,
                         .stop = comparison->wanted.stop,
@@ -207,10 +211,13 @@ static fplt_status fill_entries(fplt_comparison *comparison, fplt_error *error)
         count++;
     fplt_status status = fplt__alloc_into(&comparison->entries, count, sizeof *comparison->entries,
                                           "a comparison", error);
-    for (size_t i = 0; !status && i < count; i++, comparison->count++)
-        status =
-            fill_entry(comparison, &comparison->entries[i],
-                       wanted->algorithms ? wanted->algorithms[i] : fplt_algorithm_list(i), error);
+    for (size_t i = 0; !status && i < count; i++, comparison->count++) {
+        const fplt_algorithm *algorithm =
+            wanted->algorithms ? wanted->algorithms[i] : fplt_algorithm_list(i);
+        status = fplt__job_check_parameters(algorithm, error);
+        if (!status)
+            status = fill_entry(comparison, &comparison->entries[i], algorithm, error);
+    }
     return status;
 }
 
@@ -488,7 +495,7 @@ static fplt_status judge_all(fplt_comparison *comparison, fplt_error *error)
 
 /* The whole */
 
-static fplt_status check(const fplt_compare_settings *wanted, fplt_error *error)
+static fplt_status check_comparison(const fplt_compare_settings *wanted, fplt_error *error)
 {
     if (!wanted->runs)
         return fplt_error_set(error, FPLT_BAD_VALUE, "runs is 0, but it must be at least 1");
@@ -506,7 +513,7 @@ static fplt_status check(const fplt_compare_settings *wanted, fplt_error *error)
 static fplt_status build(fplt_comparison *comparison, fplt_error *error)
 {
     fplt_status status;
-    if ((status = check(&comparison->wanted, error)) ||
+    if ((status = check_comparison(&comparison->wanted, error)) ||
         (status = copy_settings(comparison, error)) || (status = fill_entries(comparison, error)) ||
         (status = give_parameters(comparison, error)) ||
         (status = fplt__alloc_into(&comparison->targets, comparison->wanted.runs, sizeof(double),

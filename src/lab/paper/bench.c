@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 #include "lab/paper/paper.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/participation.h"
 
 /* Keys of the runs that tune; those that judge count from 0. */
 #define TUNING_KEY UINT32_C(0x80000000)
@@ -244,8 +246,8 @@ static fplt_status judge_noisy(const fplt__bench *bench, fplt__entry *entry,
     return status;
 }
 
-static fplt_status judge(const fplt__bench *bench, fplt__entry *entry,
-                         const fplt__tuning_problem *scene, uint32_t set, fplt_error *error)
+static fplt_status judge_entry(const fplt__bench *bench, fplt__entry *entry,
+                               const fplt__tuning_problem *scene, uint32_t set, fplt_error *error)
 {
     size_t elsewhere = entry->base ? NOISY_ELSEWHERE : economy[entry->setup.problem].elsewhere;
     uint32_t runs = entry->random ? bench->settings.runs : 1;
@@ -321,7 +323,7 @@ static fplt_status run_entry(const fplt__bench *bench, fplt__entry *entry,
 {
     fplt_status status = choose(bench, entry, scene, set, error);
     if (!status)
-        status = judge(bench, entry, scene, set, error);
+        status = judge_entry(bench, entry, scene, set, error);
     if (!status && set == 0)
         status = describe(bench, entry, scene, error);
     if (status)

@@ -95,15 +95,16 @@ static void fill_cell(const struct table *table, size_t index, uint32_t seeds, d
     const fplt__entry *entry = table->entries[index];
     fplt_paper_cell *cell = &table->cells[index];
     const char *row = strcmp(wish->row, "Fed-PLT, gamma tuned") == 0 ? "Fed-PLT" : wish->row;
-    *cell = (fplt_paper_cell){.row = wish->row,
-                              .column = wish->column,
-                              .paper = fplt_paper_figure_find(table->view.label, row, wish->column),
-                              .ours = NAN,
-                              .charged = NAN,
-                              .low = NAN,
-                              .median = NAN,
-                              .high = NAN,
-                              .rounds = NAN};
+    *cell =
+        (fplt_paper_cell){.row = wish->row,
+                          .column = wish->column,
+                          .paper = fplt__paper_figure_find(table->view.label, row, wish->column),
+                          .ours = NAN,
+                          .charged = NAN,
+                          .low = NAN,
+                          .median = NAN,
+                          .high = NAN,
+                          .rounds = NAN};
     if (entry->refusal[0]) {
         cell->refusal = entry->refusal;
         return;

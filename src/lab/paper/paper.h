@@ -90,4 +90,7 @@ typedef struct fplt__paper_figure {
 
 const fplt__paper_figure *fplt__paper_figure_list(size_t index);
 
+/* The paper's own figure; NaN where it has none. `label` is that of the table in its source. */
+double fplt__paper_figure_find(const char *label, const char *row, const char *column);
+
 #endif

@@ -124,7 +124,7 @@ const fplt__paper_figure *fplt__paper_figure_list(size_t index)
     return index < sizeof figures / sizeof *figures ? &figures[index] : NULL;
 }
 
-double fplt_paper_figure_find(const char *label, const char *row, const char *column)
+double fplt__paper_figure_find(const char *label, const char *row, const char *column)
 {
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         if (strcmp(figures[i].label, label) == 0 && strcmp(figures[i].row, row) == 0 &&

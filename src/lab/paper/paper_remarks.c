@@ -12,7 +12,7 @@ static const double slack = 0.05;
 
 enum { MAX_ROWS = 16, MAX_COLUMNS = 8 };
 
-static char *begin(fplt__remarks *remarks)
+static char *begin_remark(fplt__remarks *remarks)
 {
     if (remarks->count == FPLT_PAPER_REMARKS)
         remarks->count--;
@@ -21,9 +21,9 @@ static char *begin(fplt__remarks *remarks)
     return text;
 }
 
-static void say(char *text, const char *format, ...) FPLT_PRINTF(2, 3);
+static void append_text(char *text, const char *format, ...) FPLT_PRINTF(2, 3);
 
-static void say(char *text, const char *format, ...)
+static void append_text(char *text, const char *format, ...)
 {
     size_t used = strlen(text), size = sizeof((fplt__remarks *)0)->text[0];
     va_list arguments;
@@ -101,8 +101,8 @@ static void say_order(char *text, const fplt_paper_cell *const *order, size_t co
 {
     char number[32];
     for (size_t i = 0; i < count; i++)
-        say(text, "%s%s %s", i ? ", " : "", order[i]->row,
-            brief(by_paper ? order[i]->paper : order[i]->ours, number, sizeof number));
+        append_text(text, "%s%s %s", i ? ", " : "", order[i]->row,
+                    brief(by_paper ? order[i]->paper : order[i]->ours, number, sizeof number));
 }
 
 /* Columns in which the methods stand in another order are spelt out. */
@@ -121,15 +121,16 @@ static void remark_orders(const fplt_paper_table *table, fplt__remarks *remarks)
             same++;
             continue;
         }
-        char *text = begin(remarks);
-        say(text, "%s: the order of the methods changes. Here ", columns[c]);
+        char *text = begin_remark(remarks);
+        append_text(text, "%s: the order of the methods changes. Here ", columns[c]);
         say_order(text, here, rows, 0);
-        say(text, "; in the paper ");
+        append_text(text, "; in the paper ");
         say_order(text, there, rows, 1);
-        say(text, ".");
+        append_text(text, ".");
     }
     if (same && same == judged)
-        say(begin(remarks), "The order of the methods is the paper's in every column.");
+        append_text(begin_remark(remarks),
+                    "The order of the methods is the paper's in every column.");
 }
 
 /* Methods that need less or more than the paper reports. */
@@ -146,19 +147,20 @@ static void remark_ratios(const fplt_paper_table *table, int better, fplt__remar
         if (!(better ? ratio < 1 - slack : ratio > 1 + slack) || told)
             continue;
         if (!text) {
-            text = begin(remarks);
-            say(text, better ? "Better than the paper reports, as a share of its figure: "
-                             : "Worse than the paper reports, as a multiple of its figure: ");
+            text = begin_remark(remarks);
+            append_text(text, better
+                                  ? "Better than the paper reports, as a share of its figure: "
+                                  : "Worse than the paper reports, as a multiple of its figure: ");
         } else {
-            say(text, ", ");
+            append_text(text, ", ");
         }
         if (isinf(ratio))
-            say(text, "%s not reached (%s)", cell->row, cell->column);
+            append_text(text, "%s not reached (%s)", cell->row, cell->column);
         else
-            say(text, "%s %.2f (%s)", cell->row, ratio, cell->column);
+            append_text(text, "%s %.2f (%s)", cell->row, ratio, cell->column);
     }
     if (text)
-        say(text, ".");
+        append_text(text, ".");
 }
 
 static void remark_methods(const fplt_paper_table *table, fplt__remarks *remarks)
@@ -178,8 +180,8 @@ static void remark_pair(const fplt_paper_table *table, const char *claim, const 
                                                           : "makes no difference";
     if (isnan(slower) || isnan(faster))
         return;
-    say(begin(remarks), "The paper: %s. Here it %s: %s %s, %s %s.", claim, verdict, slow,
-        brief(slower, a, sizeof a), fast, brief(faster, b, sizeof b));
+    append_text(begin_remark(remarks), "The paper: %s. Here it %s: %s %s, %s %s.", claim, verdict,
+                slow, brief(slower, a, sizeof a), fast, brief(faster, b, sizeof b));
 }
 
 static void remark_solvers(const fplt_paper_table *table, fplt__remarks *remarks)
@@ -200,27 +202,29 @@ static void remark_prices(const fplt_paper_table *table, fplt__remarks *remarks)
 {
     const char *columns[MAX_COLUMNS];
     size_t count = columns_of(table, columns);
-    char *text = begin(remarks);
-    say(text, "The paper: FedLin is the fastest where communication is cheap, Fed-PLT where it is "
+    char *text = begin_remark(remarks);
+    append_text(
+        text, "The paper: FedLin is the fastest where communication is cheap, Fed-PLT where it is "
               "dear. Here the fastest is");
     for (size_t c = 0; c < count; c++) {
         const fplt_paper_cell *order[MAX_ROWS];
         if (ranking(table, columns[c], 0, order))
-            say(text, "%s %s (%s)", c ? "," : "", order[0]->row, columns[c]);
+            append_text(text, "%s %s (%s)", c ? "," : "", order[0]->row, columns[c]);
     }
-    say(text, ".");
+    append_text(text, ".");
     remark_methods(table, remarks);
 }
 
 static void remark_shares(const fplt_paper_table *table, fplt__remarks *remarks)
 {
     size_t rises = 0, best = 0;
-    char *text = begin(remarks), number[32];
+    char *text = begin_remark(remarks), number[32];
     for (size_t i = 0; i < table->count; i++) {
         rises += i > 0 && table->cells[i].ours > table->cells[i - 1].ours;
         best = table->cells[i].ours < table->cells[best].ours ? i : best;
     }
-    say(text,
+    append_text(
+        text,
         "The paper: more active agents tend to be faster, but not strictly (70 %% takes longer "
         "than "
         "60 %%). Here the time %s as the share grows, and the fastest share is %s (%s).",
@@ -243,7 +247,8 @@ static void remark_noise(const fplt_paper_table *table, fplt__remarks *remarks)
         worst = fmax(worst, fabs(table->cells[i].ours / table->cells[i].paper - 1));
     }
     double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
-    say(begin(remarks),
+    append_text(
+        begin_remark(remarks),
         "The error grows as tau to the power %.3f. The largest difference from the paper's figures "
         "is "
         "%.0f %%.",
@@ -257,7 +262,8 @@ static void remark_rho(const fplt_paper_table *table, fplt__remarks *remarks)
         double low = ours(table, rows[r], "rho = 0.1"), one = ours(table, rows[r], "rho = 1");
         double high = ours(table, rows[r], "rho = 10");
         char a[32], b[32], c[32];
-        say(begin(remarks),
+        append_text(
+            begin_remark(remarks),
             "The paper: values near rho = 1 are the best of the three. With %s this %s: %s, %s, "
             "%s.",
             r ? "a tuned gamma" : "the automatic gamma",
@@ -272,9 +278,10 @@ static void remark_epochs(const fplt_paper_table *table, fplt__remarks *remarks)
 {
     const char *columns[MAX_COLUMNS];
     size_t count = columns_of(table, columns), finite = 0;
-    char *text = begin(remarks);
+    char *text = begin_remark(remarks);
     const fplt_paper_cell *last = &table->cells[table->count - 1];
-    say(text,
+    append_text(
+        text,
         "The paper: a finite N_e is the best, and a larger one as t_C grows. Here the best is");
     for (size_t c = 0; c < count; c++) {
         const fplt_paper_cell *order[MAX_ROWS], *there[MAX_ROWS];
@@ -282,10 +289,10 @@ static void remark_epochs(const fplt_paper_table *table, fplt__remarks *remarks)
             continue;
         ranking(table, columns[c], 1, there);
         finite += strcmp(order[0]->row, last->row) != 0;
-        say(text, "%s %s for %s (paper: %s)", c ? "," : "", order[0]->row, columns[c],
-            there[0]->row);
+        append_text(text, "%s %s for %s (paper: %s)", c ? "," : "", order[0]->row, columns[c],
+                    there[0]->row);
     }
-    say(text, "; below the largest N_e tried in %zu of %zu columns.", finite, count);
+    append_text(text, "; below the largest N_e tried in %zu of %zu columns.", finite, count);
     remark_ratios(table, 1, remarks);
     remark_ratios(table, 0, remarks);
 }

@@ -4,10 +4,13 @@
 
 #include "base/memory.h"
 #include "fedplt/tune.h"
+#include "engine/engine_access.h"
+#include "job/auto.h"
+#include "lab/tuning/gap.h"
 
 enum { NEWTON_TO = 300, ROUNDS = 20000, EPOCHS = 50 };
 
-struct fplt_gap {
+struct fplt__gap {
     size_t n;
     uint32_t agents;
     double *x, *z; /* owned: n; agents x n */
@@ -32,7 +35,7 @@ static int at_the_floor(void *context, const fplt_progress *progress)
     return now == 0 || progress->round - watch->since >= PATIENCE;
 }
 
-static fplt_status minimise(fplt_gap *gap, const fplt_objective *objective, const fplt_prox *prox,
+static fplt_status minimise(fplt__gap *gap, const fplt_objective *objective, const fplt_prox *prox,
                             fplt_error *error)
 {
     fplt_run_settings run = fplt_run_defaults();
@@ -47,15 +50,15 @@ static fplt_status minimise(fplt_gap *gap, const fplt_objective *objective, cons
     run.training.epochs = newton ? 3 : EPOCHS;
     run.tolerance = 0;
     run.rounds = ROUNDS;
-    fplt_status status = fplt_auto_resolve(objective, &run, &choice, error);
+    fplt_status status = fplt__auto_resolve(objective, &run, &choice, error);
     if (status)
         return status;
-    fplt_auto_apply(&choice, &run);
+    fplt__auto_apply(&choice, &run);
     if (!(status = fplt_engine_create(objective, &run, &engine, error)) &&
         !(status = fplt_engine_run(engine, at_the_floor, &watch, &result, error)) &&
         !(status = fplt_engine_model(engine, gap->x))) {
         fplt_measure measure;
-        status = fplt_engine_measure_at(engine, gap->x, &measure, error);
+        status = fplt__engine_measure_at(engine, gap->x, &measure, error);
         if (!status && !(measure.criterion <= 1e-10 * result.start.criterion))
             status = fplt_error_set(error, FPLT_FAILED,
                                     "the minimiser was not found: the criterion only fell from "
@@ -63,11 +66,11 @@ static fplt_status minimise(fplt_gap *gap, const fplt_objective *objective, cons
                                     result.start.criterion, measure.criterion);
     }
     fplt_engine_destroy(engine);
-    fplt_auto_clear(&choice);
+    fplt__auto_clear(&choice);
     return status;
 }
 
-static fplt_status find_limits(fplt_gap *gap, const fplt_objective *objective, double rho,
+static fplt_status find_limits(fplt__gap *gap, const fplt_objective *objective, double rho,
                                fplt_error *error)
 {
     double *scratch;
@@ -85,11 +88,11 @@ static fplt_status find_limits(fplt_gap *gap, const fplt_objective *objective, d
     return status;
 }
 
-fplt_status fplt_gap_create(const fplt_objective *objective, const fplt_prox *prox, double rho,
-                            fplt_gap **out, fplt_error *error)
+fplt_status fplt__gap_create(const fplt_objective *objective, const fplt_prox *prox, double rho,
+                             fplt__gap **out, fplt_error *error)
 {
     *out = NULL;
-    fplt_gap *gap;
+    fplt__gap *gap;
     fplt_status status = fplt__alloc_into(&gap, 1, sizeof *gap, "the distance", error);
     if (status)
         return status;
@@ -100,14 +103,14 @@ fplt_status fplt_gap_create(const fplt_objective *objective, const fplt_prox *pr
                                    error)) ||
         (status = minimise(gap, objective, prox, error)) ||
         (status = find_limits(gap, objective, rho, error))) {
-        fplt_gap_destroy(gap);
+        fplt__gap_destroy(gap);
         return status;
     }
     *out = gap;
     return FPLT_OK;
 }
 
-void fplt_gap_destroy(fplt_gap *gap)
+void fplt__gap_destroy(fplt__gap *gap)
 {
     if (!gap)
         return;
@@ -116,12 +119,12 @@ void fplt_gap_destroy(fplt_gap *gap)
     fplt__free(gap);
 }
 
-double fplt_gap_measure(const fplt_gap *gap, const fplt_engine *engine, double weight)
+double fplt__gap_measure(const fplt__gap *gap, const fplt_engine *engine, double weight)
 {
     double in_x = 0, in_z = 0;
     /* fed-plt keeps z, the mirrored vector, before x */
     for (uint32_t i = 0; i < gap->agents; i++) {
-        const double *z = fplt_engine_kept(engine, i), *x = z + gap->n;
+        const double *z = fplt__engine_kept(engine, i), *x = z + gap->n;
         for (size_t j = 0; j < gap->n; j++) {
             double dx = x[j] - gap->x[j], dz = z[j] - gap->z[i * gap->n + j];
             in_x += dx * dx;

@@ -3,6 +3,7 @@
 #define FPLT_LAB_TUNING_PROBLEM_H
 
 #include "lab/tuning/trial.h"
+#include "fedplt/generate.h"
 
 /* The curvature of every agent's cost; released with fplt__free. */
 fplt_status fplt__curvatures_find(const fplt_objective *objective, fplt_curvature **curvatures,

@@ -25,7 +25,8 @@ typedef struct fplt__search {
     const fplt__axis *axes;
     unsigned count;  /* of axes */
     unsigned points; /* evaluations at most */
-    double patience; /* a point is given up past `patience` times the best value so far */
+    double
+        give_up_factor; /* a point is given up past `give_up_factor` times the best value so far */
     fplt__cost_at cost_at;
     void *context;
 } fplt__search;

@@ -125,7 +125,8 @@ static double fine_rounds(const struct watching *watching)
     return (double)watching->rounds - 1 + part;
 }
 
-static void judge(const fplt_result *result, const struct watching *watching, fplt__judged *judged)
+static void judge_trial(const fplt_result *result, const struct watching *watching,
+                        fplt__judged *judged)
 {
     const fplt_counters *counters = &result->counters;
     int converged = watching->last <= watching->tolerance && result->outcome != FPLT_RUN_DIVERGED;
@@ -148,8 +149,8 @@ static void judge(const fplt_result *result, const struct watching *watching, fp
     };
 }
 
-static fplt_status run(const fplt__case *one, const fplt_run_settings *settings,
-                       struct watching *watching, fplt__judged *judged, fplt_error *error)
+static fplt_status run_trial(const fplt__case *one, const fplt_run_settings *settings,
+                             struct watching *watching, fplt__judged *judged, fplt_error *error)
 {
     fplt_result result;
     fplt_status status = fplt_engine_create(one->objective, settings, &watching->engine, error);
@@ -158,7 +159,7 @@ static fplt_status run(const fplt__case *one, const fplt_run_settings *settings,
     status = fplt_engine_run(watching->engine, observe, watching, &result, error);
     fplt_engine_destroy(watching->engine);
     if (!status && !(status = watching->status))
-        judge(&result, watching, judged);
+        judge_trial(&result, watching, judged);
     return status;
 }
 
@@ -187,7 +188,7 @@ fplt_status fplt__trial_run(const fplt__case *one, const fplt_run_settings *sett
         status = fplt__alloc_into(&watching.room, 3 * n + fplt_objective_scratch(one->objective),
                                   sizeof(double), "a run", error);
     if (!status)
-        status = run(one, &own, &watching, judged, error);
+        status = run_trial(one, &own, &watching, judged, error);
     fplt__free(watching.room);
     return status;
 }

@@ -41,7 +41,7 @@ typedef struct fplt__recording {
     size_t count, capacity;
 } fplt__recording;
 
-/* With evaluate_every 0 and h = 0 the criterion is measured after every round all the same, by the
+/* With evaluate_every 0 and h = 0 the criterion is still measured after every round, by the
  * shortest way. Stops past `most` rounds or `most_time` of the paper's time (each may be HUGE_VAL). A parameter or
  * step that is not legal is an error; divergence is none. `recording` may be NULL. */
 fplt_status fplt__trial_run(const fplt__case *one, const fplt_run_settings *settings, double most,

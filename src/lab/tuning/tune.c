@@ -3,6 +3,9 @@
  * By theory: the rate of the quadratic model for every candidate. By experiment: successive halving.
  * Every candidate runs a few rounds on the job's own data; the better half, by the time that each is
  * expected to need, goes on for twice as many, from where it stands. */
+#include "fedplt/solver.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/theory.h"
 #include "fedplt/tune.h"
 
 #include <math.h>
@@ -11,8 +14,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "fedplt/theory.h"
+#include "job/auto.h"
 #include "lab/tuning/crew.h"
+#include "theory/theory.h"
 
 enum { CANDIDATES_MAX = 64, ROUNDS_USUAL = 1000, FIRST_ROUNDS = 4, STEPS_TRIED = 3 };
 
@@ -104,20 +108,21 @@ static void add_grid(struct search *search)
                 epochs_near(search->choice.epochs, e));
 }
 
-/* What fplt_theory_tune proposes with this many epochs; its rho may be given. */
+/* What fplt__theory_tune proposes with this many epochs (0: the best number); its rho may be given. */
 static void add_tuned(struct search *search, uint32_t epochs)
 {
     const fplt_run_settings *run = &search->settings->run;
-    fplt_theory_prices prices = {run->gradient_time, run->communication_time, epochs, 0,
-                                 search->accelerated};
-    fplt_theory_tuned tuned;
+    fplt__theory_prices prices = {run->gradient_time, run->communication_time, epochs, 0,
+                                  search->accelerated};
+    fplt__theory_tuned tuned;
     if (!search->finds_rho) {
-        add(search, "theory", search->rho, run->training.step, epochs);
+        if (epochs)
+            add(search, "theory", search->rho, run->training.step, epochs);
         return;
     }
     if (!search->plain && !search->accelerated)
         return;
-    if (!fplt_theory_tune(&search->problem, &prices, &tuned, NULL))
+    if (!fplt__theory_tune(&search->problem, &prices, &tuned, NULL))
         add(search, "theory", tuned.rho,
             search->finds_step && search->plain ? tuned.step : run->training.step, tuned.epochs);
 }
@@ -207,7 +212,7 @@ static fplt_status make_engine(const struct search *search, struct entry *entry,
     return fplt_engine_create(search->objective, &run, &entry->engine, error);
 }
 
-static fplt_status tell(const struct search *search, fplt_error *error)
+static fplt_status report_progress(const struct search *search, fplt_error *error)
 {
     const fplt_tune_settings *settings = search->settings;
     if (!settings->watch || !settings->watch(settings->context, search->spent, search->budget))
@@ -249,7 +254,7 @@ static fplt_status run_on(struct search *search, struct entry *entry, uint64_t r
         }
         shown->reached = measure.criterion <= search->target;
         shown->left = measure.criterion > 1e8 * fmax(search->first, search->target);
-        status = tell(search, error);
+        status = report_progress(search, error);
     }
     return status;
 }
@@ -409,8 +414,8 @@ static fplt_status experiment(struct search *search, fplt_error *error)
 
 /* ---- The whole ---- */
 
-static fplt_status check(const fplt_objective *objective, uint32_t agents,
-                         const fplt_tune_settings *settings, fplt_error *error)
+static fplt_status check_tuning(const fplt_objective *objective, uint32_t agents,
+                                const fplt_tune_settings *settings, fplt_error *error)
 {
     const fplt_run_settings *run = &settings->run;
     int bounds = run->curvature.highest > 0;
@@ -475,12 +480,12 @@ static fplt_status prepare(struct search *search, uint32_t agents, fplt_error *e
     int parameter = fplt_algorithm_parameter(run->algorithm, "rho");
     search->agents = objective ? fplt_objective_agents(objective) : agents;
     fplt_status status =
-        objective ? fplt_auto_resolve(objective, run, &search->choice, error)
-                  : fplt_auto_choose(&bend, run, search->agents, 1, &search->choice, error);
+        objective ? fplt__auto_resolve(objective, run, &search->choice, error)
+                  : fplt__auto_choose(&bend, run, search->agents, 1, &search->choice, error);
     if (status)
         return status;
     search->problem =
-        (fplt_theory_problem){fplt_curvature_bounds_lowest(&search->choice.bend),
+        (fplt_theory_problem){fplt__curvature_bounds_lowest(&search->choice.bend),
                               search->choice.bend.everywhere.highest, search->agents, 1};
     search->rho = search->choice.parameter[parameter];
     search->finds_rho = search->choice.chose_rho;
@@ -529,7 +534,7 @@ static void explain(const struct search *search, fplt_tuning *tuning)
              best->rho, step, best->epochs,
              best->reached ? "reached the tolerance in " : "expected ", best->expected_rounds,
              best->expected_time, how);
-    if (best->step >= fplt_theory_step_limit(&search->problem, best->rho, FPLT_THEORY_CORRECTED)) {
+    if (best->step >= fplt__theory_step_limit(&search->problem, best->rho, FPLT_THEORY_CORRECTED)) {
         size_t used = strlen(tuning->reasoning);
         snprintf(tuning->reasoning + used, sizeof tuning->reasoning - used,
                  " This step is beyond 2/(lmax + 1/rho), where nothing is proved: on other data of "
@@ -564,7 +569,7 @@ fplt_status fplt_tune(const fplt_objective *objective, uint32_t agents,
                       const fplt_tune_settings *settings, fplt_tuning *tuning, fplt_error *error)
 {
     memset(tuning, 0, sizeof *tuning);
-    fplt_status status = check(objective, agents, settings, error);
+    fplt_status status = check_tuning(objective, agents, settings, error);
     if (status)
         return status;
     struct search *search;
@@ -575,7 +580,7 @@ fplt_status fplt_tune(const fplt_objective *objective, uint32_t agents,
     status = find(search, agents, tuning, error);
     for (size_t i = 0; i < search->count; i++)
         leave(&search->entry[i]);
-    fplt_auto_clear(&search->choice);
+    fplt__auto_clear(&search->choice);
     fplt__free(search);
     if (status)
         fplt_tuning_clear(tuning);

@@ -4,12 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithm/local_step.h"
 #include "base/memory.h"
-#include "fedplt/auto.h"
+#include "engine/engine_access.h"
+#include "job/auto.h"
 
 /* Where the local step is searched, as factors of the automatic one; the upper end is at least near
  * the limit below which a step on the local cost contracts. */
-static const double step_low = 0.3, step_high = 2.5, contraction_share = 0.95, patience = 1.5;
+static const double step_low = 0.3, step_high = 2.5, contraction_share = 0.95, give_up_factor = 1.5;
 
 /* Which parameter an axis moves. */
 enum { STEP_AXIS = -1 };
@@ -69,18 +71,18 @@ fplt_status fplt__automatic_find(const fplt__case *one, const fplt__method *meth
     own.threads = 1;
     if (one->by_bounds)
         own.curvature = bounds_of(one);
-    fplt_status status = fplt_auto_resolve(one->objective, &own, &choice, error);
+    fplt_status status = fplt__auto_resolve(one->objective, &own, &choice, error);
     if (status)
         return status;
-    fplt_auto_apply(&choice, &own);
+    fplt__auto_apply(&choice, &own);
     if (!(status = fplt_engine_create(one->objective, &own, &engine, error))) {
-        automatic->facts = fplt_engine_facts(engine);
+        automatic->facts = fplt__engine_facts(engine);
         automatic->epochs = choice.epochs;
-        memcpy(automatic->parameter, fplt_engine_parameters(engine),
+        memcpy(automatic->parameter, fplt__engine_parameters(engine),
                fplt_algorithm_parameters(own.algorithm) * sizeof(double));
         fplt_engine_destroy(engine);
     }
-    fplt_auto_clear(&choice);
+    fplt__auto_clear(&choice);
     return status;
 }
 
@@ -88,7 +90,7 @@ fplt_status fplt__automatic_find(const fplt__case *one, const fplt__method *meth
 static fplt_step step_of_all(const fplt_run_settings *settings, const fplt_facts *facts,
                              const double *parameter)
 {
-    return fplt_algorithm_step(settings->algorithm, settings->training.solver, facts, parameter);
+    return fplt__algorithm_step(settings->algorithm, settings->training.solver, facts, parameter);
 }
 
 void fplt__tuned_apply(const fplt__tuned *tuned, const fplt__method *method,
@@ -199,7 +201,7 @@ fplt_status fplt__tuning_run(const fplt__tuning *tuning, fplt__tuned *tuned, fpl
         fplt__search search = {.axes = tuner.axes,
                                .count = tuner.count,
                                .points = tuning->points,
-                               .patience = patience,
+                               .give_up_factor = give_up_factor,
                                .cost_at = cost_at,
                                .context = &tuner};
         status = fplt__search_run(&search, &found, error);

@@ -44,7 +44,7 @@ typedef struct fplt__tuning {
 /* Everything at its automatic value. */
 fplt__tuned fplt__tuned_none(void);
 
-/* As fplt_auto_resolve chooses for one run, where it says nothing as the engine does. */
+/* As fplt__auto_resolve chooses for one run, where it says nothing as the engine does. */
 fplt_status fplt__automatic_find(const fplt__case *one, const fplt__method *method,
                                  fplt__automatic *automatic, fplt_error *error);
 /* The parameters, the step (0: auto) and the epochs that a choice means on some data. */

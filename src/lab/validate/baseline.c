@@ -7,7 +7,11 @@
 #include "base/sorting.h"
 #include "data/dataset.h"
 #include "fedplt/random.h"
+#include "data/dataset_access.h"
 #include "lab/validate/fit.h"
+
+/* With more sites a site's own model is not measured at every other one. */
+enum { MAX_CROSSED = 20 };
 
 struct run {
     const fplt_baseline_settings *settings;
@@ -24,7 +28,7 @@ static fplt_status site_rows(const struct run *run, uint32_t site, fplt_dataset 
 {
     uint32_t sites = run->made->sites, every[1] = {site};
     if (site < sites)
-        return fplt_dataset_pick(run->test, every, 1, rows, error);
+        return fplt__dataset_pick(run->test, every, 1, rows, error);
     unsigned char *all;
     fplt_status status = fplt__alloc_into(&all, fplt_dataset_rows(run->test), 1, "the rows", error);
     if (status)
@@ -83,20 +87,28 @@ static fplt_status add_interval(const struct run *run, const fplt_model *model,
     return FPLT_OK;
 }
 
+/* Whether a method is measured at a site (the last: all rows), and whether with an interval. */
+static int is_measured(const struct run *run, size_t method, uint32_t site, int *interval)
+{
+    uint32_t sites = run->made->sites;
+    int crossed = sites <= MAX_CROSSED || method >= sites;
+    *interval = crossed || site == method;
+    return *interval || site == sites;
+}
+
 static fplt_status fill_cell(const struct run *run, const fplt_model *model, size_t method,
-                             uint32_t site, fplt_error *error)
+                             uint32_t site, int interval, fplt_error *error)
 {
     fplt_baseline_cell *cell = &run->made->cell[method * (run->made->sites + 1) + site];
     /* the same resamples for every method, so that methods are compared on the same rows */
     fplt_stream stream = fplt_stream_make(run->settings->seed, 1, FPLT_FOR_PARTITION, site, 0, 2);
     fplt_dataset *rows;
-    *cell = (fplt_baseline_cell){NAN, NAN, NAN, 0};
     fplt_status status = site_rows(run, site, &rows, error);
     if (status)
         return status;
     cell->rows = fplt_dataset_rows(rows);
     if (!(status = fplt_transform_apply(fplt_model_get_view(model)->transform, rows, error)) &&
-        !(status = measure(run, model, rows, &cell->quality, error)))
+        !(status = measure(run, model, rows, &cell->quality, error)) && interval)
         status = add_interval(run, model, rows, &stream, cell, error);
     fplt_dataset_destroy(rows);
     return status;
@@ -109,7 +121,10 @@ static fplt_status try_method(struct run *run, size_t method, const fplt_setting
     fplt_model *model;
     fplt_status status = fplt__fit(settings, training, &run->audience, &model, error);
     for (uint32_t site = 0; !status && model && site <= run->made->sites; site++) {
-        status = fill_cell(run, model, method, site, error);
+        int interval;
+        if (!is_measured(run, method, site, &interval))
+            continue;
+        status = fill_cell(run, model, method, site, interval, error);
         if (fplt__audience_notify(&run->audience))
             break;
     }
@@ -129,7 +144,7 @@ static fplt_status rows_of_method(const struct run *run, size_t method, fplt_dat
     unsigned char *all;
     one.agents = 1;
     if (method < sites)
-        return fplt_dataset_pick(run->training, &site, 1, rows, error);
+        return fplt__dataset_pick(run->training, &site, 1, rows, error);
     if (method == sites)
         return fplt_dataset_partition(run->training, &one, rows, error);
     fplt_status status =
@@ -185,6 +200,8 @@ static fplt_status prepare(struct run *run, fplt_error *error)
         (status = fplt__alloc_into(&run->order, fplt_dataset_rows(run->test) + made->sites,
                                    sizeof *run->order, "the intervals", error)))
         return status;
+    for (size_t i = 0; i < made->methods * (made->sites + 1); i++)
+        made->cell[i] = (fplt_baseline_cell){NAN, NAN, NAN, 0};
     name_methods(run);
     run->audience = (fplt__audience){settings->watch, settings->context, 0, made->methods, 0};
     return FPLT_OK;

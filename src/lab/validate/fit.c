@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
+#include "promise/promise.h"
 
 fplt_status fplt__rows_where(const fplt_dataset *dataset, const unsigned char *is_in,
                              fplt_dataset **chosen, fplt_error *error)
@@ -33,7 +35,7 @@ fplt_status fplt__rows_where(const fplt_dataset *dataset, const unsigned char *i
     if (!status)
         status = fplt__dataset_select(dataset, order, share, agents, 1, &all, error);
     if (!status)
-        status = fplt_dataset_pick(all, keep, kept, chosen, error);
+        status = fplt__dataset_pick(all, keep, kept, chosen, error);
     fplt_dataset_destroy(all);
     fplt__free(order);
     return status;
@@ -92,7 +94,7 @@ double fplt__quality_of(fplt_task task, const fplt_quality *quality)
 
 fplt_status fplt__refuse_private(const fplt_settings *settings, const char *what, fplt_error *error)
 {
-    if (!fplt_promise_wanted(settings))
+    if (!fplt__promise_wanted(settings))
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNSUPPORTED,
                           "%s cannot be used with privacy: measures on records would be shown "

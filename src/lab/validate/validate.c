@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "fedplt/random.h"
+#include "fedplt/transform.h"
 #include "lab/tuning/crew.h"
 #include "lab/validate/fit.h"
 
@@ -119,7 +120,7 @@ static fplt_status measure_all(struct run *run, fplt_error *error)
     return fplt__crew_spread(&crew, places, place_task, place_results, run, 0, places, error);
 }
 
-static void judge(struct run *run)
+static void choose_value(struct run *run)
 {
     fplt_validation *made = run->made;
     uint32_t folds = made->folds;
@@ -187,7 +188,7 @@ fplt_status fplt_validate_run(const fplt_validate_settings *settings, fplt_valid
     if (!status)
         status = measure_all(&run, error);
     if (!status && !made->stopped)
-        judge(&run);
+        choose_value(&run);
     fplt__free(run.is_in);
     fplt__free(run.loss);
     fplt__free(run.quality);

@@ -2,6 +2,7 @@
  * parameters, in about as many rounds as an independent implementation of the same rules took on
  * another data set of the same kind; biased ones stop where theory says. */
 #include "problem.h"
+#include "engine/engine_access.h"
 
 enum { AGENTS = 20, N = 5 };
 
@@ -53,7 +54,7 @@ static void exact_methods_arrive(void **state)
     problem p = problem_logistic(AGENTS, N, 50, 0.1, 1);
     trial probe = {.algorithm = "fedlin"};
     trial_start(&probe, &p);
-    double smoothness = fplt_engine_facts(probe.engine).curvature.highest;
+    double smoothness = fplt__engine_facts(probe.engine).curvature.highest;
     trial_end(&probe);
     problem_free(&p);
     expect_about((trial){.algorithm = "fed-plt"}, 49);
@@ -208,8 +209,8 @@ static void averaging_stops_at_its_fixed_point(void **state)
         for (int k = 0; k < 3000; k++)
             trial_round(&t);
         assert_int_equal(fplt_engine_model(t.engine, x), FPLT_OK);
-        double mu = i ? fplt_engine_parameters(t.engine)[0] : 0;
-        limit_of_averaging(&p, fplt_engine_step(t.engine, 0), mu, 5, expected);
+        double mu = i ? fplt__engine_parameters(t.engine)[0] : 0;
+        limit_of_averaging(&p, fplt__engine_step(t.engine, 0), mu, 5, expected);
         assert_true(largest_difference(x, expected, p.n) <= 1e-12);
         assert_true(largest_difference(x, best, p.n) >= 1e-3);
         trial_end(&t);

@@ -1,7 +1,11 @@
 /* What the methods have in common: special cases that coincide, invariants, and fixed points. */
 #include "problem.h"
 
-#include "fedplt/sum.h"
+#include "algorithm/local_step.h"
+#include "base/random.h"
+#include "base/sum.h"
+#include "engine/engine_access.h"
+#include "solver/solver.h"
 
 enum { AGENTS = 10, N = 6, ROUNDS = 40 };
 
@@ -30,11 +34,11 @@ static void is_the_kernel(const problem *p, trial t, double eta, double drawn_wi
 {
     row x = {0}, h[AGENTS] = {{0}};
     trial_start(&t, p);
-    double gamma = fplt_engine_step(t.engine, 0);
+    double gamma = fplt__engine_step(t.engine, 0);
     for (uint64_t k = 0; k < ROUNDS; k++) {
         row w[AGENTS], next = {0}, model;
         fplt_stream shared = fplt_stream_make(SEED, 0, FPLT_FOR_SHARED, k, 0, 0);
-        uint64_t length = drawn_with > 0 ? fplt_stream_geometric(&shared, drawn_with) : 5;
+        uint64_t length = drawn_with > 0 ? fplt__stream_geometric(&shared, drawn_with) : 5;
         for (uint32_t i = 0; i < AGENTS; i++) {
             memcpy(w[i], x, sizeof x);
             for (uint64_t l = 0; l < length; l++) {
@@ -92,7 +96,7 @@ static void fedpd_with_an_exact_solver_is_douglas_rachford(void **state)
     problem p = problem_quadratic(AGENTS, N, 4);
     trial t = {.algorithm = "fedpd", .solver = "newton", .epochs = 3};
     trial_start(&t, &p);
-    double eta = fplt_engine_parameters(t.engine)[0];
+    double eta = fplt__engine_parameters(t.engine)[0];
     row z[AGENTS] = {{0}}, zero = {0};
     for (int k = 0; k < ROUNDS; k++) {
         row x[AGENTS], y = {0}, model;
@@ -129,7 +133,7 @@ static void one_epoch_is_gradient_descent(void **state)
         trial t = {.algorithm = names[which], .epochs = 1};
         row x = {0}, model;
         trial_start(&t, &p);
-        double gamma = fplt_engine_step(t.engine, 0);
+        double gamma = fplt__engine_step(t.engine, 0);
         for (int k = 0; k < ROUNDS; k++) {
             row total = {0};
             for (uint32_t i = 0; i < AGENTS; i++) {
@@ -178,19 +182,19 @@ static void invariants_hold(void **state)
     for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
         trial t = runs[r];
         trial_start(&t, &p);
-        int mirrored = fplt_engine_shape(t.engine).mirrored > 0;
+        int mirrored = fplt__engine_shape(t.engine).mirrored > 0;
         for (int k = 0; k < 200; k++) {
             row total = {0};
             double size = 0;
             trial_round(&t);
             for (uint32_t i = 0; i < AGENTS; i++) {
-                const double *own = fplt_engine_kept(t.engine, i);
+                const double *own = fplt__engine_kept(t.engine, i);
                 size = fmax(size, largest(own, N));
                 for (int j = 0; j < N; j++)
                     total[j] += own[j];
             }
             assert_true(size > 1e-3); /* there is something to add up */
-            assert_true(mirrored ? fplt_engine_consistent(t.engine)
+            assert_true(mirrored ? fplt__engine_consistent(t.engine)
                                  : largest(total, N) <= 1e-13 * fmax(size, 1));
         }
         trial_end(&t);
@@ -227,9 +231,9 @@ static void mirrored_vectors_are_on_the_grid(void **state)
         for (int k = 0; k < 5; k++)
             trial_round(&t);
         for (uint32_t i = 0; i < AGENTS; i++) {
-            const double *own = fplt_engine_kept(t.engine, i);
+            const double *own = fplt__engine_kept(t.engine, i);
             double rounded[2] = {own[0], own[1]};
-            fplt_grid_round(rounded, 2);
+            fplt__grid_round(rounded, 2);
             assert_true(own[0] != 0 && fabs(own[0]) < 1e-4);
             assert_memory_equal(rounded, own, sizeof rounded);
         }
@@ -258,7 +262,7 @@ static void scaffold_counts_minibatches(void **state)
     for (uint32_t i = 0; i < AGENTS; i++) {
         row zero = {0}, g;
         logistic_gradient(&p, i, zero, g);
-        assert_true(largest_difference(fplt_engine_kept(engine, i), g, N) <= 1e-5);
+        assert_true(largest_difference(fplt__engine_kept(engine, i), g, N) <= 1e-5);
     }
     fplt_engine_destroy(engine);
     problem_free(&p);
@@ -302,7 +306,7 @@ static struct hand hand_make(const problem *p, const char *name, uint32_t cohort
     }
     hand.facts = (fplt_facts){all, AGENTS, cohort, hand.training.epochs, N, 0};
     fplt_algorithm_defaults(hand.algorithm, hand.parameter);
-    assert_ok(fplt_algorithm_resolve(hand.algorithm, &hand.facts, hand.parameter, &error), error);
+    assert_ok(fplt__algorithm_resolve(hand.algorithm, &hand.facts, hand.parameter, &error), error);
     hand.shape = fplt_algorithm_shape(hand.algorithm, hand.parameter, N);
     for (uint32_t i = 0; i < AGENTS; i++) {
         fplt_facts own = hand.facts;
@@ -315,7 +319,8 @@ static struct hand hand_make(const problem *p, const char *name, uint32_t cohort
 static void hand_round(struct hand *hand, const problem *p, const uint32_t *active, uint32_t count)
 {
     const fplt_algorithm *a = hand->algorithm;
-    double *scratch = calloc(fplt_local_scratch(p->objective, &hand->training) + 8, sizeof(double));
+    double *scratch =
+        calloc(fplt__local_scratch(p->objective, &hand->training) + 8, sizeof(double));
     hand_total(hand);
     fplt_coordinator hub = {.dimension = N,
                             .agents = AGENTS,
@@ -452,7 +457,7 @@ static void by_hand_is_the_engine(void **state)
             trial_round(&t);
         }
         for (uint32_t i = 0; i < AGENTS && hand.shape.kept; i++)
-            assert_true(largest_difference(hand.kept[i], fplt_engine_kept(t.engine, i),
+            assert_true(largest_difference(hand.kept[i], fplt__engine_kept(t.engine, i),
                                            hand.shape.kept * N) <= 1e-13);
         trial_end(&t);
     }

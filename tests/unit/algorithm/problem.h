@@ -7,7 +7,11 @@
 
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
+#include "fedplt/generate.h"
 #include "fedplt/objective.h"
+#include "fedplt/objective_callbacks.h"
+#include "fedplt/participation.h"
+#include "objective/objective_access.h"
 
 enum { MAX_AGENTS = 24, MAX_COORDINATES = 12 };
 
@@ -94,7 +98,7 @@ static inline void library_hessian(const problem *p, uint32_t agent, const doubl
 {
     double *scratch = calloc(fplt_objective_scratch(p->objective) + 1, sizeof *scratch);
     double *flat = calloc(p->n * p->n, sizeof *flat);
-    assert_int_equal(fplt_objective_hessian(p->objective, agent, x, flat, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hessian(p->objective, agent, x, flat, scratch), FPLT_OK);
     for (size_t i = 0; i < p->n; i++)
         memcpy(h[i], flat + i * p->n, p->n * sizeof *flat);
     free(flat);
@@ -147,6 +151,54 @@ static inline void minimiser(const problem *p, double *x)
         for (size_t j = 0; j < p->n; j++)
             x[j] -= total[0][j];
     }
+}
+
+/* f_i = exp(x) - (300 + i) x with three agents: exp of the first Newton step, some hundreds, is no number. The minimiser of
+ * the sum is log 301. */
+static inline int steep_value(void *context, uint32_t agent, const double *x, double *value)
+{
+    (void)context;
+    *value = exp(x[0]) - (300 + agent) * x[0];
+    return 0;
+}
+
+static inline int steep_gradient(void *context, uint32_t agent, const double *x, double *gradient)
+{
+    (void)context;
+    gradient[0] = exp(x[0]) - (300 + agent);
+    return 0;
+}
+
+static inline int steep_product(void *context, uint32_t agent, const double *x, const double *v,
+                                double *out)
+{
+    (void)context;
+    (void)agent;
+    out[0] = exp(x[0]) * v[0];
+    return 0;
+}
+
+static inline void steep_curvature(void *context, uint32_t agent, double *lowest, double *highest)
+{
+    (void)context;
+    (void)agent;
+    *lowest = 1e-3;
+    *highest = 1; /* as at the start: a first step of 300 */
+}
+
+static inline fplt_objective *steep_objective(void)
+{
+    fplt_objective_callbacks steep = {.size = sizeof steep,
+                                      .dimension = 1,
+                                      .agents = 3,
+                                      .value = steep_value,
+                                      .gradient = steep_gradient,
+                                      .hessian_times = steep_product,
+                                      .curvature = steep_curvature};
+    fplt_objective *objective;
+    fplt_error error;
+    assert_ok(fplt_objective_create_callback(&steep, &objective, &error), error);
+    return objective;
 }
 
 /* One run: what differs from the defaults. */

@@ -1,5 +1,7 @@
 /* Every method against a few plain lines that do the same: own gradients, own sums, own masks. */
 #include "problem.h"
+#include "base/random.h"
+#include "engine/engine_access.h"
 
 enum { AGENTS = 12, N = 7, ROUNDS = 40 };
 
@@ -35,7 +37,7 @@ static void copy(double *to, const double *from)
 static uint32_t drawn_length(const struct world *s, double p)
 {
     fplt_stream shared = fplt_stream_make(SEED, 0, FPLT_FOR_SHARED, s->round, 0, 0);
-    return (uint32_t)fplt_stream_geometric(&shared, p);
+    return (uint32_t)fplt__stream_geometric(&shared, p);
 }
 
 static void fed_plt(struct world *s)
@@ -164,11 +166,11 @@ static void scaffnew(struct world *s)
 static void shuffled(const struct world *s, uint32_t *order)
 {
     fplt_stream shared = fplt_stream_make(SEED, 0, FPLT_FOR_SHARED, s->round, 0, 0);
-    fplt_stream_geometric(&shared, s->parameter[0]);
+    fplt__stream_geometric(&shared, s->parameter[0]);
     for (uint32_t m = 0; m < s->count; m++)
         order[m] = m;
     for (int pass = 0; pass < 64; pass++) {
-        uint64_t key = fplt_stream_below(&shared, s->count), salt = fplt_stream_bits(&shared);
+        uint64_t key = fplt_stream_below(&shared, s->count), salt = fplt__stream_bits(&shared);
         for (uint64_t high = 0; high < s->count; high++) {
             uint64_t low = (key + s->count - high) % s->count;
             if (low >= high)
@@ -305,10 +307,10 @@ static void compare(trial t, void (*reference)(struct world *), unsigned kept_a,
     static struct world s;
     memset(&s, 0, sizeof s);
     s.p = &p;
-    s.parameter = fplt_engine_parameters(t.engine);
+    s.parameter = fplt__engine_parameters(t.engine);
     s.epochs = t.epochs ? t.epochs : 5;
     for (uint32_t i = 0; i < AGENTS; i++)
-        s.step[i] = fplt_engine_step(t.engine, i);
+        s.step[i] = fplt__engine_step(t.engine, i);
     for (s.round = 0; s.round < ROUNDS; s.round++) {
         s.count = AGENTS;
         for (uint32_t i = 0; i < AGENTS; i++)
@@ -324,14 +326,14 @@ static void compare(trial t, void (*reference)(struct world *), unsigned kept_a,
             fail_msg("%s: round %u differs by %g", t.algorithm, s.round,
                      largest_difference(x, s.x, N));
     }
-    unsigned kept = fplt_engine_shape(t.engine).kept;
+    unsigned kept = fplt__engine_shape(t.engine).kept;
     for (uint32_t i = 0; i < AGENTS && kept; i++) {
-        const double *own = fplt_engine_kept(t.engine, i);
+        const double *own = fplt__engine_kept(t.engine, i);
         assert_true(largest_difference(own + kept_a * N, s.a[i], N) <= 1e-11);
         if (kept > 1)
             assert_true(largest_difference(own + kept_b * N, s.b[i], N) <= 1e-11);
     }
-    assert_true(fplt_engine_consistent(t.engine));
+    assert_true(fplt__engine_consistent(t.engine));
     trial_end(&t);
     problem_free(&p);
 }

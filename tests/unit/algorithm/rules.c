@@ -4,6 +4,9 @@
 
 #include "algorithm/algorithm.h"
 #include "fedplt/hub_node.h"
+#include "algorithm/local_step.h"
+#include "base/random.h"
+#include "engine/engine_access.h"
 
 enum { AGENTS = 10, N = 6, MAX_WORDS = 2 * N * (N + 3) };
 
@@ -12,14 +15,23 @@ static const struct rules {
     const char *name;
     int random, minimiser, accelerated, privacy, partial, composite;
 } rules[] = {
-    {"fed-plt", 1, 1, 1, 1, 1, 1},   {"fedsplit", 1, 1, 1, 1, 0, 0},
-    {"fedpd", 1, 1, 1, 1, 0, 0},     {"fedprox", 1, 1, 1, 1, 1, 0},
-    {"fedavg", 1, 1, 1, 1, 1, 0},    {"led", 1, 0, 0, 1, 0, 0},
-    {"scaffnew", 1, 0, 0, 1, 0, 0},  {"tamuna", 1, 0, 0, 1, 1, 0},
-    {"scaffold", 1, 0, 0, 1, 1, 0},  {"fedlin", 1, 0, 1, 0, 0, 0},
-    {"5gcs", 1, 1, 1, 0, 1, 0},      {"fed-plt-anderson", 0, 1, 1, 0, 0, 1},
-    {"fed-lbfgs", 0, 0, 0, 0, 0, 0}, {"fed-newton", 0, 0, 0, 0, 0, 0},
+    {"fed-plt", 1, 1, 1, 1, 1, 1},
+    {"fedsplit", 1, 1, 1, 1, 0, 0},
+    {"fedpd", 1, 1, 1, 1, 0, 0},
+    {"fedprox", 1, 1, 1, 1, 1, 0},
+    {"fedavg", 1, 1, 1, 1, 1, 0},
+    {"led", 1, 0, 0, 1, 0, 0},
+    {"scaffnew", 1, 0, 0, 1, 0, 0},
+    {"tamuna", 1, 0, 0, 1, 1, 0},
+    {"scaffold", 1, 0, 0, 1, 1, 0},
+    {"fedlin", 1, 0, 1, 0, 0, 0},
+    {"5gcs", 1, 1, 1, 0, 1, 0},
+    {"fed-plt-anderson", 0, 1, 1, 0, 0, 1},
+    {"fed-lbfgs", 0, 0, 0, 0, 0, 1},
+    {"fed-newton", 0, 0, 0, 0, 0, 1},
     {"fednl", 0, 0, 0, 0, 0, 0},
+    {"fed-lbfgs-partial", 0, 0, 0, 0, 1, 1},
+    {"fed-newton-partial", 0, 0, 0, 0, 1, 1},
 };
 enum { METHODS = sizeof rules / sizeof *rules };
 
@@ -89,12 +101,12 @@ static void scaffold_claims_privacy_only_with_option_two(void **state)
     fplt_facts facts = {{0.1, 1}, AGENTS, AGENTS, 5, N, 1};
     fplt_error error;
     double parameter[] = {1, 1};
-    assert_int_equal(fplt_algorithm_resolve(a, &facts, parameter, &error), FPLT_OK);
+    assert_int_equal(fplt__algorithm_resolve(a, &facts, parameter, &error), FPLT_OK);
     parameter[0] = 0;
-    assert_int_equal(fplt_algorithm_resolve(a, &facts, parameter, &error), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__algorithm_resolve(a, &facts, parameter, &error), FPLT_UNSUPPORTED);
     assert_contains(error.text, "option I cannot carry a privacy claim");
     facts.claim = 0;
-    assert_int_equal(fplt_algorithm_resolve(a, &facts, parameter, &error), FPLT_OK);
+    assert_int_equal(fplt__algorithm_resolve(a, &facts, parameter, &error), FPLT_OK);
 }
 
 static void refuse(trial t, const char *phrase)
@@ -148,7 +160,7 @@ static double random_lengths(const trial *t, uint64_t rounds)
     double total = 0;
     for (uint64_t k = 0; k < rounds; k++) {
         fplt_stream shared = fplt_stream_make(SEED, 0, FPLT_FOR_SHARED, k, 0, 0);
-        total += (double)fplt_stream_geometric(&shared, fplt_engine_parameters(t->engine)[0]);
+        total += (double)fplt__stream_geometric(&shared, fplt__engine_parameters(t->engine)[0]);
     }
     return total;
 }
@@ -235,7 +247,7 @@ static void automatic_values_are_the_published_ones(void **state)
         double parameter[FPLT_MAX_PARAMETERS];
         fplt_error error;
         fplt_algorithm_defaults(a, parameter);
-        assert_ok(fplt_algorithm_resolve(a, &facts, parameter, &error), error);
+        assert_ok(fplt__algorithm_resolve(a, &facts, parameter, &error), error);
         for (size_t i = 0; i < fplt_algorithm_parameters(a); i++)
             assert_close(parameter[i], expected[m].parameter[i], 1e-15);
         assert_close(a->step(&facts, parameter), expected[m].step, 1e-15);
@@ -252,7 +264,7 @@ static void automatic_values_are_the_published_ones(void **state)
         double parameter[FPLT_MAX_PARAMETERS];
         fplt_error error;
         fplt_algorithm_defaults(a, parameter);
-        assert_ok(fplt_algorithm_resolve(a, &facts, parameter, &error), error);
+        assert_ok(fplt__algorithm_resolve(a, &facts, parameter, &error), error);
         double pull = a->inverse_rho ? a->inverse_rho(&facts, parameter) : 0;
         assert_true(pull == 0 || !strcmp(a->name, "fedprox") || pull > 0.5);
         assert_true(a->step(&facts, parameter) > 0);
@@ -269,13 +281,13 @@ static void a_common_step_is_common(void **state)
         trial t = {.algorithm = rules[m].name};
         trial_start(&t, &p);
         const fplt_algorithm *a = fplt_algorithm_find(rules[m].name);
-        fplt_facts facts = fplt_engine_facts(t.engine);
+        fplt_facts facts = fplt__engine_facts(t.engine);
         int differ = 0;
         for (uint32_t i = 0; i < AGENTS; i++) {
-            differ |= fplt_engine_step(t.engine, i) != fplt_engine_step(t.engine, 0);
+            differ |= fplt__engine_step(t.engine, i) != fplt__engine_step(t.engine, 0);
             if (a->common_step)
-                assert_true(fplt_engine_step(t.engine, i) ==
-                            a->step(&facts, fplt_engine_parameters(t.engine)));
+                assert_true(fplt__engine_step(t.engine, i) ==
+                            a->step(&facts, fplt__engine_parameters(t.engine)));
         }
         assert_int_equal(differ, !a->common_step);
         trial_end(&t);
@@ -322,11 +334,11 @@ static void same_bits_for_any_number_of_threads(void **state)
                 assert_memory_equal(x[i], x[0], N * sizeof **x);
             }
         }
-        size_t kept = fplt_engine_shape(t[0].engine).kept * N * sizeof(double);
+        size_t kept = fplt__engine_shape(t[0].engine).kept * N * sizeof(double);
         for (int i = 1; i < 3; i++) {
             for (uint32_t agent = 0; kept && agent < AGENTS; agent++)
-                assert_memory_equal(fplt_engine_kept(t[i].engine, agent),
-                                    fplt_engine_kept(t[0].engine, agent), kept);
+                assert_memory_equal(fplt__engine_kept(t[i].engine, agent),
+                                    fplt__engine_kept(t[0].engine, agent), kept);
             assert_true(fplt_engine_counters(t[i].engine)->gradients ==
                         fplt_engine_counters(t[0].engine)->gradients);
         }
@@ -380,8 +392,8 @@ static void agents_driven_by_hand_give_the_same_bits(void **state)
                           .agents = AGENTS,
                           .dimension = N,
                           .seed = SEED,
-                          .step = a->common_step ? fplt_engine_step(t.engine, 0) : 0};
-        memcpy(plan.parameter, fplt_engine_parameters(t.engine), sizeof plan.parameter);
+                          .step = a->common_step ? fplt__engine_step(t.engine, 0) : 0};
+        memcpy(plan.parameter, fplt__engine_parameters(t.engine), sizeof plan.parameter);
         fplt_error error;
         fplt_hub *hub;
         fplt_node *node[AGENTS];
@@ -392,7 +404,7 @@ static void agents_driven_by_hand_give_the_same_bits(void **state)
                                       .cost = i,
                                       .member_index = i,
                                       .training = fplt_training_defaults(),
-                                      .cohort = fplt_engine_facts(t.engine).cohort};
+                                      .cohort = fplt__engine_facts(t.engine).cohort};
             assert_ok(fplt_objective_curvature(p.objective, i, 0, &own.curvature, &error), error);
             assert_ok(fplt_node_create(&plan, &own, &node[i], &error), error);
             assert_int_equal(fplt_node_enrol(node[i], words), FPLT_OK);

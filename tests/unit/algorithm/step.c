@@ -1,6 +1,10 @@
 /* The one home of rho and gamma: what each solver's step is, where it stops contracting, and that it
  * is the step which is taken. */
 #include "problems.h"
+#include "algorithm/local_step.h"
+#include "engine/engine_access.h"
+#include "solver/solver.h"
+#include "theory/theory.h"
 
 enum { AGENTS = 5, N = 4 };
 
@@ -26,13 +30,13 @@ static void accelerated_solvers_take_their_own_step(void **state)
             continue;
         for (size_t s = 0; s < sizeof accelerated / sizeof *accelerated; s++) {
             fplt_engine *engine = engine_of(p.objective, a->name, accelerated[s]);
-            fplt_facts facts = fplt_engine_facts(engine);
-            double pull = fplt_algorithm_pull(a, &facts, fplt_engine_parameters(engine));
+            fplt_facts facts = fplt__engine_facts(engine);
+            double pull = fplt__algorithm_pull(a, &facts, fplt__engine_parameters(engine));
             for (uint32_t i = 0; i < AGENTS; i++) {
                 fplt_curvature own;
                 fplt_error error;
                 assert_ok(fplt_objective_curvature(p.objective, i, 0, &own, &error), error);
-                assert_close(fplt_engine_step(engine, i), 1 / (own.highest + pull), 1e-15);
+                assert_close(fplt__engine_step(engine, i), 1 / (own.highest + pull), 1e-15);
             }
             fplt_engine_destroy(engine);
         }
@@ -49,7 +53,7 @@ static void momentum_that_all_agents_share_is_bounded(void **state)
         for (uint32_t epochs = 1; epochs < 40; epochs++) {
             const fplt_solver *solver = fplt_solver_find(accelerated[s]);
             fplt_facts facts = {.curvature = {0.1, 7}, .agents = 3, .cohort = 3, .epochs = epochs};
-            double step = fplt_algorithm_step(fedlin, solver, &facts, NULL).automatic;
+            double step = fplt__algorithm_step(fedlin, solver, &facts, NULL).automatic;
             double w = 0, u = 0;
             for (uint32_t k = 0; k < epochs; k++) {
                 double next = w - step;
@@ -67,16 +71,16 @@ static void solvers_without_a_step_have_none(void **state)
     struct logistic_problem p = logistic_make(AGENTS, N, 30, 0.2, 3);
     for (size_t s = 0; s < 2; s++) {
         const fplt_solver *solver = fplt_solver_find(stepless[s]);
-        assert_false(fplt_solver_has_step(solver));
+        assert_false(fplt__solver_has_step(solver));
         for (size_t m = 0; fplt_algorithm_list(m); m++) {
             const fplt_algorithm *a = fplt_algorithm_list(m);
-            assert_null(fplt_algorithm_step_rule(a, solver));
+            assert_null(fplt__algorithm_step_rule(a, solver));
             assert_false(fplt_algorithm_shares_step(a, solver));
             if (!(a->allows & FPLT_ALLOWS_MINIMISER))
                 continue;
             fplt_engine *engine = engine_of(p.objective, a->name, stepless[s]);
             for (uint32_t i = 0; i < AGENTS; i++)
-                assert_true(isnan(fplt_engine_step(engine, i)));
+                assert_true(isnan(fplt__engine_step(engine, i)));
             fplt_engine_destroy(engine);
         }
     }
@@ -95,10 +99,10 @@ static double distance_after(const fplt_solver *solver, double curvature, fplt_c
                         .step = step,
                         .curvature = believed};
     local.scratch =
-        aligned_alloc(64, (fplt_local_scratch(objective, &local.training) + 8) / 8 * 64);
+        aligned_alloc(64, (fplt__local_scratch(objective, &local.training) + 8) / 8 * 64);
     double w = 1;
     fplt_error error;
-    fplt_status status = fplt_local_run(&local, &w, &error);
+    fplt_status status = fplt__local_run(&local, &w, &error);
     free(local.scratch);
     fplt_objective_destroy(objective);
     return status ? HUGE_VAL : fabs(w);
@@ -114,7 +118,7 @@ static void a_step_contracts_below_its_limit_only(void **state)
         for (double lowest = 0.01; lowest < 4; lowest *= 6)
             for (double rho = 0.1; rho < 20; rho *= 5) {
                 fplt_facts facts = {.curvature = {lowest, 4}};
-                fplt_step step = fplt_algorithm_step(a, solver, &facts, &rho);
+                fplt_step step = fplt__algorithm_step(a, solver, &facts, &rho);
                 assert_true(step.automatic < step.limit);
                 assert_true(distance_after(solver, 4, facts.curvature, 1 / rho, 0.99 * step.limit) <
                             1e-6);
@@ -133,7 +137,7 @@ static void the_automatic_penalty_has_one_home(void **state)
         fplt_facts facts = {.curvature = {lowest, 2}};
         double best = 0, least = 2, rho = NAN;
         for (double trial = 1e-2; trial < 1e3; trial *= 1.0005) {
-            double zeta = fplt_theory_splitting_contraction(&problem, trial);
+            double zeta = fplt__theory_splitting_contraction(&problem, trial);
             if (zeta < least) {
                 least = zeta;
                 best = trial;
@@ -141,11 +145,11 @@ static void the_automatic_penalty_has_one_home(void **state)
         }
         fplt_algorithm_find("fed-plt")->choose(&facts, &rho);
         assert_close(rho, best, 1e-3);
-        assert_true(rho == fplt_theory_balanced_rho(&problem));
+        assert_true(rho == fplt__theory_balanced_rho(&problem));
     }
     fplt_theory_problem flat = {0, 2, 1, 1}, bent = {-0.5, 2, 1, 1};
-    assert_close(fplt_theory_balanced_rho(&flat), 1 / (0.01 * 2), 1e-15);
-    assert_close(fplt_theory_balanced_rho(&bent), 1, 1e-15);
+    assert_close(fplt__theory_balanced_rho(&flat), 1 / (0.01 * 2), 1e-15);
+    assert_close(fplt__theory_balanced_rho(&bent), 1, 1e-15);
 }
 
 /* One agent that takes no step does not stand in the way of a common one. */
@@ -164,7 +168,7 @@ static void a_common_step_is_of_those_who_take_steps(void **state)
     settings.algorithm = fplt_algorithm_find("fedavg");
     settings.each = each;
     fplt_engine *engine = engine_make(p.objective, &settings);
-    assert_true(isnan(fplt_engine_step(engine, 0)) && fplt_engine_step(engine, 4) == 0.01);
+    assert_true(isnan(fplt__engine_step(engine, 0)) && fplt__engine_step(engine, 4) == 0.01);
     fplt_engine_destroy(engine);
     fplt_error error;
     each[3].step = 0.02;

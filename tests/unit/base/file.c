@@ -47,7 +47,7 @@ static void assert_holds(const char *expected, size_t length)
     char *text;
     size_t got;
     fplt_error error;
-    assert_ok(fplt_file_read(path, 1 << 20, &text, &got, &error), error);
+    assert_ok(fplt__file_read(path, 1 << 20, &text, &got, &error), error);
     assert_int_equal(got, length);
     assert_memory_equal(text, expected, length);
     assert_int_equal(text[length], 0);
@@ -59,7 +59,7 @@ static void a_file_is_replaced_only_by_commit(void **state)
     (void)state;
     fplt_error error;
     fplt__file *file;
-    assert_ok(fplt_file_save(path, 0666, "old", 3, &error), error);
+    assert_ok(fplt__file_save(path, 0666, "old", 3, &error), error);
     assert_ok(fplt__file_open(path, 0600, &file, &error), error);
     assert_ok(fplt__file_write(file, "new", 3, &error), error);
     assert_holds("old", 3);
@@ -109,18 +109,18 @@ static void failures_have_sentences(void **state)
     size_t length;
     assert_int_equal(fplt__file_open("/there/is/no/folder", 0666, &file, &error), FPLT_IO);
     assert_contains(error.text, "/there/is/no/folder: cannot write here: No such file");
-    assert_int_equal(fplt_file_read(folder, 100, &text, &length, &error), FPLT_IO);
+    assert_int_equal(fplt__file_read(folder, 100, &text, &length, &error), FPLT_IO);
     assert_contains(error.text, "this is a folder");
-    assert_int_equal(fplt_file_read("/there/is/none", 100, &text, &length, &error), FPLT_IO);
+    assert_int_equal(fplt__file_read("/there/is/none", 100, &text, &length, &error), FPLT_IO);
     assert_contains(error.text, "cannot open");
-    assert_ok(fplt_file_save(path, 0666, "0123456789", 10, &error), error);
-    assert_ok(fplt_file_read(path, 10, &text, &length, &error), error);
+    assert_ok(fplt__file_save(path, 0666, "0123456789", 10, &error), error);
+    assert_ok(fplt__file_read(path, 10, &text, &length, &error), error);
     fplt__free(text);
-    assert_int_equal(fplt_file_read(path, 9, &text, &length, &error), FPLT_IO);
+    assert_int_equal(fplt__file_read(path, 9, &text, &length, &error), FPLT_IO);
     assert_contains(error.text, "10 bytes, but at most 9 bytes are read");
     assert_null(text);
     /* endless, and without a size beforehand */
-    assert_int_equal(fplt_file_read("/dev/zero", 100000, &text, &length, &error), FPLT_IO);
+    assert_int_equal(fplt__file_read("/dev/zero", 100000, &text, &length, &error), FPLT_IO);
     assert_contains(error.text, "longer than 100000 bytes");
 }
 
@@ -145,7 +145,7 @@ static void pipes_can_be_read(void **state)
     assert_int_equal(pipe(ends), 0);
     pthread_create(&thread, NULL, pour, &ends[1]);
     snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
-    assert_ok(fplt_file_read(name, 1 << 20, &text, &length, &error), error);
+    assert_ok(fplt__file_read(name, 1 << 20, &text, &length, &error), error);
     pthread_join(thread, NULL);
     assert_int_equal(length, 10000);
     fplt__free(text);
@@ -166,17 +166,17 @@ static void links_and_modes_stay(void **state)
     fplt_error error;
     snprintf(link, sizeof link, "%s/link", folder);
     assert_int_equal(symlink("some.txt", link), 0); /* leads nowhere yet */
-    assert_ok(fplt_file_save(link, 0666, "one", 3, &error), error);
+    assert_ok(fplt__file_save(link, 0666, "one", 3, &error), error);
     assert_holds("one", 3);
     assert_int_equal(chmod(path, 0640), 0);
-    assert_ok(fplt_file_save(link, 0666, "two", 3, &error), error);
+    assert_ok(fplt__file_save(link, 0666, "two", 3, &error), error);
     assert_holds("two", 3);
     assert_true(S_ISLNK(mode_of(link)));
     assert_int_equal(mode_of(path) & 07777, 0640);
-    assert_true(fplt_file_same(link, path));
+    assert_true(fplt__file_same(link, path));
     unlink(link);
     assert_int_equal(symlink("link", link), 0);
-    assert_int_equal(fplt_file_save(link, 0666, "x", 1, &error), FPLT_IO);
+    assert_int_equal(fplt__file_save(link, 0666, "x", 1, &error), FPLT_IO);
     assert_contains(error.text, "without an end");
     unlink(link);
     assert_int_equal(entries(), 1);
@@ -189,15 +189,15 @@ static void devices_and_pipes_are_not_replaced(void **state)
     assert_int_equal(mkfifo(path, 0600), 0);
     int handle = open(path, O_RDONLY | O_NONBLOCK);
     assert_true(handle >= 0);
-    assert_ok(fplt_file_save(path, 0666, "through", 7, &error), error);
+    assert_ok(fplt__file_save(path, 0666, "through", 7, &error), error);
     char got[8] = "";
     assert_int_equal(read(handle, got, 7), 7);
     assert_string_equal(got, "through");
     close(handle);
     assert_true(S_ISFIFO(mode_of(path)));
-    assert_ok(fplt_file_save("/dev/null", 0666, "away", 4, &error), error);
+    assert_ok(fplt__file_save("/dev/null", 0666, "away", 4, &error), error);
     assert_true(S_ISCHR(mode_of("/dev/null")));
-    assert_int_equal(fplt_file_save(folder, 0666, "x", 1, &error), FPLT_IO);
+    assert_int_equal(fplt__file_save(folder, 0666, "x", 1, &error), FPLT_IO);
     assert_contains(error.text, "this is a folder");
 }
 
@@ -222,7 +222,7 @@ static void leftovers_are_removed(void **state)
     assert_int_equal(close(open(other, O_CREAT | O_WRONLY, 0600)), 0);
     fplt__file *alive;
     assert_ok(fplt__file_open(path, 0666, &alive, &error), error);
-    assert_ok(fplt_file_save(path, 0666, "whole", 5, &error), error);
+    assert_ok(fplt__file_save(path, 0666, "whole", 5, &error), error);
     assert_holds("whole", 5);
     assert_int_equal(entries(), 3); /* the file, the note, the one that is being written */
     assert_ok(fplt__file_commit(alive, &error), error);

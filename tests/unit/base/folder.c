@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fedplt/file.h"
+#include "base/file.h"
 #include "fedplt/memory.h"
 
 static const char *const owned[] = {"old.json", NULL};
@@ -37,7 +37,7 @@ static void put(const char *folder, const char *name, const char *text)
     char path[256];
     fplt_error error;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    assert_ok(fplt_file_save(path, 0666, text, strlen(text), &error), error);
+    assert_ok(fplt__file_save(path, 0666, text, strlen(text), &error), error);
 }
 
 /* Empty where it is not there. */
@@ -48,7 +48,7 @@ static const char *get(const char *name)
     size_t length;
     snprintf(path, sizeof path, "%s/%s", out, name);
     found[0] = 0;
-    if (fplt_file_read(path, 63, &text, &length, NULL))
+    if (fplt__file_read(path, 63, &text, &length, NULL))
         return found;
     memcpy(found, text, length + 1);
     fplt_free(text);
@@ -68,12 +68,12 @@ static size_t count(const char *folder)
 
 static void write_run(const char *first, const char *second, const char *text)
 {
-    fplt_folder *folder;
+    fplt__folder *folder;
     fplt_error error;
-    assert_ok(fplt_folder_begin(out, owned, &folder, &error), error);
-    put(fplt_folder_place(folder), first, text);
-    put(fplt_folder_place(folder), second, text);
-    assert_ok(fplt_folder_commit(folder, &error), error);
+    assert_ok(fplt__folder_begin(out, owned, &folder, &error), error);
+    put(fplt__folder_place(folder), first, text);
+    put(fplt__folder_place(folder), second, text);
+    assert_ok(fplt__folder_commit(folder, &error), error);
 }
 
 static void a_run_takes_the_place_of_another(void **state)
@@ -103,13 +103,13 @@ static void a_run_takes_the_place_of_another(void **state)
 static void nothing_happens_before_the_end(void **state)
 {
     (void)state;
-    fplt_folder *folder;
+    fplt__folder *folder;
     fplt_error error;
     write_run("a", "b", "1");
-    assert_ok(fplt_folder_begin(out, owned, &folder, &error), error);
-    put(fplt_folder_place(folder), "a", "2");
+    assert_ok(fplt__folder_begin(out, owned, &folder, &error), error);
+    put(fplt__folder_place(folder), "a", "2");
     assert_string_equal(get("a"), "1");
-    fplt_folder_abort(folder);
+    fplt__folder_abort(folder);
     assert_string_equal(get("a"), "1");
     assert_int_equal(count(top), 1);
 }

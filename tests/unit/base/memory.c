@@ -202,13 +202,13 @@ static void unknown_names(void **state)
 {
     (void)state;
     fplt_error error;
-    assert_int_equal(fplt_unknown_name("colour", "gren", colours, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__unknown_name("colour", "gren", colours, &error), FPLT_BAD_VALUE);
     assert_string_equal(error.text, "there is no colour 'gren' (did you mean 'green'?); it must be "
                                     "one of red, green, blue");
-    fplt_unknown_name("colour", "ultraviolet", colours, &error);
+    fplt__unknown_name("colour", "ultraviolet", colours, &error);
     assert_string_equal(error.text,
                         "there is no colour 'ultraviolet'; it must be one of red, green, blue");
-    assert_int_equal(fplt_unknown_name("colour", "", colours, NULL), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__unknown_name("colour", "", colours, NULL), FPLT_BAD_VALUE);
 }
 
 static void sentences(void **state)

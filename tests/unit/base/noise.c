@@ -12,13 +12,14 @@
 #include "base/noise.h"
 #include "fedplt/memory.h"
 #include "fedplt/random.h"
+#include "base/random.h"
 
 static void seeded(void *context, void *bytes, size_t count)
 {
     fplt_stream *stream = context;
     unsigned char *out = bytes;
     for (size_t i = 0; i < count; i += 8) {
-        uint64_t word = fplt_stream_bits(stream);
+        uint64_t word = fplt__stream_bits(stream);
         memcpy(out + i, &word, count - i < 8 ? count - i : 8);
     }
 }
@@ -154,7 +155,7 @@ static void moments_are_those_of_the_gaussian(void **state)
     (void)state;
     fplt_stream stream;
     fplt_noise *noise = new_noise(&stream, 11);
-    fplt_noise_draw(noise, draws, DRAWS);
+    fplt__noise_draw(noise, draws, DRAWS);
     double power[5] = {0}, beside = 0, beside_squares = 0;
     int64_t signs = 0;
     for (int i = 0; i < DRAWS; i++) {
@@ -186,7 +187,7 @@ static void large_deviation_has_the_right_shape_and_uniform_low_bits(void **stat
     enum { CELLS = 64 };
     fplt_stream stream;
     fplt_noise *noise = new_noise(&stream, 13);
-    fplt_noise_draw(noise, draws, DRAWS);
+    fplt__noise_draw(noise, draws, DRAWS);
     uint64_t quantile[CELLS] = {0}, low[256] = {0};
     double expected[CELLS], each[256];
     for (int i = 0; i < DRAWS; i++) {
@@ -212,11 +213,11 @@ static void sums_lie_on_the_lattice_around_the_mean(void **state)
     fplt_error error;
     fplt_stream stream;
     fplt_noise *noise = new_noise(&stream, 17);
-    double step = 0.3, tau = 0.05, spacing = fplt_noise_spacing(step, tau), sum = 0, squares = 0;
+    double step = 0.3, tau = 0.05, spacing = fplt__noise_spacing(step, tau), sum = 0, squares = 0;
     assert_close(spacing, sqrt(0.6) * 0.05 / 1048576, 1e-15);
     for (int i = 0; i < COUNT; i++)
         mean[i] = fplt_stream_uniform(&stream) * 200 - 100;
-    assert_ok(fplt_noise_add(noise, step, tau, mean, out, COUNT, &error), error);
+    assert_ok(fplt__noise_add(noise, step, tau, mean, out, COUNT, &error), error);
     for (int i = 0; i < COUNT; i++) {
         assert_true(out[i] == spacing * nearbyint(out[i] / spacing));
         sum += out[i] - mean[i];
@@ -227,7 +228,7 @@ static void sums_lie_on_the_lattice_around_the_mean(void **state)
     assert_near(squares / deviation / deviation / COUNT, 1, 4.5 * sqrt(2.0 / COUNT));
     /* in place, and far means are moved to the bound instead of refused */
     double far[3] = {HUGE_VAL, -1e300, 0};
-    assert_ok(fplt_noise_add(noise, step, tau, far, far, 3, &error), error);
+    assert_ok(fplt__noise_add(noise, step, tau, far, far, 3, &error), error);
     assert_close(far[0], 0x1p52 * spacing, 1e-8);
     assert_close(far[1], -0x1p52 * spacing, 1e-8);
     fplt_noise_destroy(noise);
@@ -240,21 +241,21 @@ static void what_cannot_be_covered_is_refused(void **state)
     fplt_stream stream;
     fplt_noise *noise = new_noise(&stream, 19);
     double mean[2] = {1, NAN}, out[2];
-    assert_int_equal(fplt_noise_add(noise, 0.1, 1, mean, out, 2, &error), FPLT_DIVERGED);
+    assert_int_equal(fplt__noise_add(noise, 0.1, 1, mean, out, 2, &error), FPLT_DIVERGED);
     assert_contains(error.text, "coordinate 1");
     const double bad[][2] = {{0, 1}, {1, 0}, {-1, 1}, {NAN, 1}, {1, HUGE_VAL}, {1e-320, 1e-300}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(fplt_noise_add(noise, bad[i][0], bad[i][1], mean, out, 1, &error),
+        assert_int_equal(fplt__noise_add(noise, bad[i][0], bad[i][1], mean, out, 1, &error),
                          FPLT_BAD_VALUE);
-        assert_int_equal(fplt_noise_admit(bad[i][0], bad[i][1], "y", mean, 1, &error),
+        assert_int_equal(fplt__noise_lattice_admit(bad[i][0], bad[i][1], "y", mean, 1, &error),
                          FPLT_BAD_VALUE);
     }
     double limit = 0x1p28 * sqrt(2 * 0.5) * 2;
     double within[2] = {limit, -limit}, beyond[2] = {0, limit * 1.0001};
-    assert_ok(fplt_noise_admit(0.5, 2, "y", within, 2, &error), error);
-    assert_int_equal(fplt_noise_admit(0.5, 2, "y", beyond, 2, &error), FPLT_DIVERGED);
+    assert_ok(fplt__noise_lattice_admit(0.5, 2, "y", within, 2, &error), error);
+    assert_int_equal(fplt__noise_lattice_admit(0.5, 2, "y", beyond, 2, &error), FPLT_DIVERGED);
     assert_contains(error.text, "coordinate 1 of y");
-    assert_int_equal(fplt_noise_admit(0.5, 2, "v", &mean[1], 1, &error), FPLT_DIVERGED);
+    assert_int_equal(fplt__noise_lattice_admit(0.5, 2, "v", &mean[1], 1, &error), FPLT_DIVERGED);
     fplt_noise_destroy(noise);
 }
 
@@ -267,8 +268,8 @@ static void the_system_source_differs_between_samplers_and_after_a_fork(void **s
     int64_t a[COUNT], b[COUNT], child[COUNT];
     assert_ok(fplt_noise_create(&one, &error), error);
     assert_ok(fplt_noise_create(&two, &error), error);
-    fplt_noise_draw(one, a, COUNT);
-    fplt_noise_draw(two, b, COUNT);
+    fplt__noise_draw(one, a, COUNT);
+    fplt__noise_draw(two, b, COUNT);
     assert_memory_not_equal(a, b, sizeof a);
     for (int raw = 0; raw < 2; raw++) { /* raw: no fork handler is called */
         int ends[2];
@@ -276,10 +277,10 @@ static void the_system_source_differs_between_samplers_and_after_a_fork(void **s
         pid_t process = raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
         assert_true(process >= 0);
         if (process == 0) {
-            fplt_noise_draw(one, child, COUNT);
+            fplt__noise_draw(one, child, COUNT);
             _exit(write(ends[1], child, sizeof child) != (ssize_t)sizeof child);
         }
-        fplt_noise_draw(one, a, COUNT);
+        fplt__noise_draw(one, a, COUNT);
         assert_int_equal(read(ends[0], child, sizeof child), sizeof child);
         int status;
         assert_int_equal(waitpid(process, &status, 0), process);

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "fedplt/random.h"
+#include "base/random.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -30,7 +31,7 @@ static void known_answers(void **state)
         stream.key[1] = it[5];
         stream.counter[0] = it[0];
         for (int i = 0; i < 4; i++)
-            assert_true(fplt_stream_bits(&stream) == it[6 + i]);
+            assert_true(fplt__stream_bits(&stream) == it[6 + i]);
     }
 }
 
@@ -58,11 +59,11 @@ static void the_layout_of_key_and_counter(void **state)
         uint64_t block[4];
         philox((uint64_t[4]){number, 33, 44, 55}, key, block);
         for (int i = 0; i < 4; i++)
-            assert_true(fplt_stream_bits(&stream) == block[i]);
+            assert_true(fplt__stream_bits(&stream) == block[i]);
     }
     fplt_stream a = test_stream(0), b = a;
     for (int i = 0; i < 100; i++) {
-        double expected = ((double)(fplt_stream_bits(&a) / 4096) + 0.5) / 4503599627370496.0;
+        double expected = ((double)(fplt__stream_bits(&a) / 4096) + 0.5) / 4503599627370496.0;
         assert_true(fplt_stream_uniform(&b) == expected);
     }
 }
@@ -193,7 +194,7 @@ static void normal_numbers(void **state)
         neighbours += sample[i] * sample[i + 1] / SAMPLES;
     assert_near(neighbours, 0, 5 * sqrt(1.0 / SAMPLES));
     static double scaled[SAMPLES];
-    fplt_stream_normals(&twin, 2.5, scaled, SAMPLES);
+    fplt__stream_normals(&twin, 2.5, scaled, SAMPLES);
     for (int i = 0; i < SAMPLES; i++)
         assert_true(scaled[i] == 2.5 * sample[i]);
     follows(normal_distribution);
@@ -215,7 +216,7 @@ static void gamma_numbers(void **state)
         double shape = cases[k].shape, mean = 0, variance = 0;
         fplt_stream stream = test_stream(3 + k);
         for (int i = 0; i < SAMPLES; i++) {
-            sample[i] = fplt_stream_gamma(&stream, shape);
+            sample[i] = fplt__stream_gamma(&stream, shape);
             assert_true(sample[i] >= 0 && isfinite(sample[i]));
             mean += sample[i] / SAMPLES;
         }
@@ -262,7 +263,7 @@ static void geometric_numbers(void **state)
         long seen[12] = {0};
         fplt_stream stream = test_stream(20 + (uint64_t)k);
         for (int i = 0; i < SAMPLES; i++) {
-            uint64_t trials = fplt_stream_geometric(&stream, p);
+            uint64_t trials = fplt__stream_geometric(&stream, p);
             assert_true(trials >= 1);
             seen[trials < 9 ? trials - 1 : 8]++;
         }
@@ -276,12 +277,12 @@ static void geometric_numbers(void **state)
     }
     fplt_stream stream = test_stream(22);
     for (int i = 0; i < 1000; i++)
-        assert_int_equal(fplt_stream_geometric(&stream, 1), 1);
+        assert_int_equal(fplt__stream_geometric(&stream, 1), 1);
     double mean = 0;
     for (int i = 0; i < SAMPLES; i++)
-        mean += (double)fplt_stream_geometric(&stream, 1e-9) / SAMPLES;
+        mean += (double)fplt__stream_geometric(&stream, 1e-9) / SAMPLES;
     assert_near(mean, 1e9, 5e9 / sqrt(SAMPLES));
-    assert_true(fplt_stream_geometric(&stream, 1e-300) == UINT64_C(1) << 63);
+    assert_true(fplt__stream_geometric(&stream, 1e-300) == UINT64_C(1) << 63);
 }
 
 static void whole_numbers_below_a_bound(void **state)
@@ -314,7 +315,7 @@ static void shuffles_are_uniform(void **state)
     fplt_stream stream = test_stream(50);
     for (int i = 0; i < SAMPLES; i++) {
         uint32_t array[4] = {0, 1, 2, 3};
-        fplt_stream_shuffle(&stream, array, 4);
+        fplt__stream_shuffle(&stream, array, 4);
         assert_int_equal(1u << array[0] | 1u << array[1] | 1u << array[2] | 1u << array[3], 15);
         seen[array[0] << 6 | array[1] << 4 | array[2] << 2 | array[3]]++;
     }
@@ -324,13 +325,13 @@ static void shuffles_are_uniform(void **state)
             orders[used++] = seen[i];
     assert_int_equal(used, 24);
     fits_uniform(orders, 24);
-    fplt_stream_shuffle(&stream, NULL, 0);
+    fplt__stream_shuffle(&stream, NULL, 0);
 }
 
 static void choose_sorted(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
 {
     out[count] = UINT32_MAX;
-    fplt_stream_choose(stream, count, from, out);
+    fplt__stream_choose(stream, count, from, out);
     assert_true(out[count] == UINT32_MAX);
     for (uint32_t i = 0; i < count; i++)
         assert_true(out[i] < from && (i == 0 || out[i] > out[i - 1]));
@@ -428,13 +429,13 @@ static void one_choice(uint64_t key, uint32_t count, uint32_t from, int begun)
     fplt_stream one = test_stream(key), two = test_stream(key);
     assert_true(out && plain);
     for (int i = 0; i < begun; i++) /* also from within a block of numbers */
-        assert_true(fplt_stream_bits(&one) == fplt_stream_bits(&two));
+        assert_true(fplt__stream_bits(&one) == fplt__stream_bits(&two));
     choose_sorted(&one, count, from, out);
     choose_plainly(&two, count, from, plain);
     if (memcmp(out, plain, count * sizeof *out))
         fail_msg("%u of %u: others were chosen", count, from);
     for (int i = 0; i < 5; i++)
-        assert_true(fplt_stream_bits(&one) == fplt_stream_bits(&two));
+        assert_true(fplt__stream_bits(&one) == fplt__stream_bits(&two));
     free(out);
     free(plain);
 }

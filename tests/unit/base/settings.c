@@ -5,8 +5,10 @@
 #include <limits.h>
 #include <locale.h>
 
+#include "base/random.h"
 #include "base/settings.h"
 #include "failing.h"
+#include "base/text.h"
 
 #define INF HUGE_VAL
 
@@ -83,7 +85,7 @@ static void numbers_and_ranges(void **state)
     refused(s, "rho", "automatic", "a number above 0, or auto");
     accepted(s, "share", "1");
     refused(s, "share", "0", "a number above 0 and at most 1");
-    refused(s, "share", "1.0001", "a number above 0 and at most 1");
+    refused(s, "share", "1.0001", "a number above 0 and at most 1; 1.0001 % is 0.010001");
     refused(s, "share", "auto", "a number above 0 and at most 1");
     accepted(s, "momentum", "0");
     refused(s, "momentum", "1", "a number of at least 0 and below 1");
@@ -145,12 +147,12 @@ static void lists_and_pairs(void **state)
     accepted(s, "with", "rho=1");
     accepted(s, "with", "rho=1,gamma=a=b,empty=");
     accepted(s, "with", "a\\,b\\=c=d\\\\");
-    refused(s, "with", "", "key=value pairs");
-    refused(s, "with", "rho", "key=value pairs");
-    refused(s, "with", "=1", "key=value pairs");
-    refused(s, "with", "rho=1,", "key=value pairs");
-    refused(s, "with", "rho=1,gamma", "key=value pairs");
-    refused(s, "with", "rho\\=1", "key=value pairs");
+    refused(s, "with", "", "key=value pairs; for example yes=1,no=-1");
+    refused(s, "with", "rho", "key=value pairs; for example yes=1,no=-1");
+    refused(s, "with", "=1", "key=value pairs; for example yes=1,no=-1");
+    refused(s, "with", "rho=1,", "key=value pairs; for example yes=1,no=-1");
+    refused(s, "with", "rho=1,gamma", "key=value pairs; for example yes=1,no=-1");
+    refused(s, "with", "rho\\=1", "key=value pairs; for example yes=1,no=-1");
     fplt_settings_destroy(s);
 }
 
@@ -162,7 +164,7 @@ static void taking_lists_apart(void **state)
     const char *const items[] = {"a", "b,c", "", "d\\", "e\\"};
     for (int i = 0; i < 5; i++) {
         assert_true(*rest);
-        rest = fplt_list_next(rest, item, sizeof item);
+        rest = fplt__list_next(rest, item, sizeof item);
         assert_string_equal(item, items[i]);
     }
     assert_string_equal(rest, "");
@@ -170,12 +172,12 @@ static void taking_lists_apart(void **state)
     const char *const pairs[4][2] = {
         {"rho", "1"}, {"a=b,c", "d=e"}, {"gamma", ""}, {"toolong", "toolong"}};
     for (int i = 0; i < 4; i++) {
-        rest = fplt_pairs_next(rest, key, sizeof key, value, sizeof value);
+        rest = fplt__pairs_next(rest, key, sizeof key, value, sizeof value);
         assert_string_equal(key, pairs[i][0]);
         assert_string_equal(value, pairs[i][1]);
     }
     assert_string_equal(rest, "");
-    assert_string_equal(fplt_list_next("abc", NULL, 0), "");
+    assert_string_equal(fplt__list_next("abc", NULL, 0), "");
 }
 
 static void unknown_names(void **state)
@@ -192,26 +194,26 @@ static void unknown_names(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fplt_error error;
         char expected[200];
-        assert_string_equal(fplt_settings_nearest(s, cases[i][0]), cases[i][1]);
+        assert_string_equal(fplt__settings_nearest(s, cases[i][0]), cases[i][1]);
         assert_int_equal(fplt_settings_set(s, cases[i][0], "1", "--x", &error), FPLT_BAD_VALUE);
         snprintf(expected, sizeof expected, "--x: there is no setting '%s'; did you mean '%s'?",
                  cases[i][0], cases[i][1]);
         assert_string_equal(error.text, expected);
     }
     fplt_error error;
-    assert_null(fplt_settings_nearest(s, "quetzalcoatlus"));
+    assert_null(fplt__settings_nearest(s, "quetzalcoatlus"));
     assert_int_equal(fplt_settings_set(s, "quetzalcoatlus", "1", "--x", &error), FPLT_BAD_VALUE);
     assert_string_equal(error.text, "--x: there is no setting 'quetzalcoatlus'");
-    assert_null(fplt_settings_find(s, "quetzalcoatlus"));
+    assert_null(fplt__settings_find(s, "quetzalcoatlus"));
     assert_null(fplt_settings_text(s, "quetzalcoatlus"));
     assert_true(isnan(fplt_settings_real(s, "quetzalcoatlus")));
     assert_int_equal(fplt_settings_integer(s, "quetzalcoatlus"), 0);
     assert_false(fplt_settings_switch(s, "quetzalcoatlus"));
     assert_false(fplt_settings_given(s, "quetzalcoatlus"));
     assert_false(fplt_settings_is_auto(s, "quetzalcoatlus"));
-    assert_string_equal(fplt_settings_origin(s, "quetzalcoatlus"), "default");
+    assert_string_equal(fplt__settings_origin(s, "quetzalcoatlus"), "default");
     misreads_meant += 7;
-    assert_int_equal(fplt_settings_misread(), misreads_meant);
+    assert_int_equal(fplt__settings_misread(), misreads_meant);
     fplt_settings_destroy(s);
 }
 
@@ -222,19 +224,19 @@ static void given_and_default_and_required(void **state)
     fplt_error error;
     assert_int_equal(fplt_settings_integer(s, "epochs"), 5); /* the first table won */
     assert_false(fplt_settings_given(s, "epochs"));
-    assert_string_equal(fplt_settings_origin(s, "epochs"), "default");
+    assert_string_equal(fplt__settings_origin(s, "epochs"), "default");
     assert_null(fplt_settings_text(s, "output"));
     assert_true(isnan(fplt_settings_real(s, "free")));
     assert_ok(fplt_settings_set(s, "epochs", "5", "--epochs", &error), error);
     assert_true(fplt_settings_given(s, "epochs"));
-    assert_string_equal(fplt_settings_origin(s, "epochs"), "--epochs");
+    assert_string_equal(fplt__settings_origin(s, "epochs"), "--epochs");
     assert_ok(fplt_settings_set(s, "epochs", "6", "--again", &error), error);
     assert_int_equal(fplt_settings_integer(s, "epochs"), 6);
-    assert_string_equal(fplt_settings_origin(s, "epochs"), "--again");
-    assert_int_equal(fplt_settings_complete(s, &error), FPLT_BAD_VALUE);
+    assert_string_equal(fplt__settings_origin(s, "epochs"), "--again");
+    assert_int_equal(fplt__settings_complete(s, &error), FPLT_BAD_VALUE);
     assert_string_equal(error.text, "data must be given: where the rows are");
     accepted(s, "data", "x.csv");
-    assert_ok(fplt_settings_complete(s, &error), error);
+    assert_ok(fplt__settings_complete(s, &error), error);
     fplt_settings_destroy(s);
 }
 
@@ -247,7 +249,7 @@ static void rows_in_order(void **state)
     for (; table[count].name; count++) {
         assert_ptr_equal(fplt_settings_row(s, count, &group), &table[count]);
         assert_string_equal(group, "training");
-        assert_ptr_equal(fplt_settings_find(s, table[count].name), &table[count]);
+        assert_ptr_equal(fplt__settings_find(s, table[count].name), &table[count]);
     }
     assert_ptr_equal(fplt_settings_row(s, count, &group), &second[1]);
     assert_string_equal(group, "data");
@@ -268,21 +270,21 @@ static void strict_numbers(void **state)
                                "--1",   "1.2.3", "0X1p3", "1\n", "one",  "1e5f"};
     double real;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(fplt_parse_real(good[i].text, &real), FPLT_OK);
+        assert_int_equal(fplt__parse_real(good[i].text, &real), FPLT_OK);
         assert_true(real == good[i].value);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (!fplt_parse_real(bad[i], &real))
+        if (!fplt__parse_real(bad[i], &real))
             fail_msg("'%s' was taken as %g", bad[i], real);
     long long integer;
-    assert_int_equal(fplt_parse_integer("-9223372036854775808", &integer), FPLT_OK);
+    assert_int_equal(fplt__parse_integer("-9223372036854775808", &integer), FPLT_OK);
     assert_true(integer == INT64_MIN);
-    assert_int_equal(fplt_parse_integer("+0012", &integer), FPLT_OK);
+    assert_int_equal(fplt__parse_integer("+0012", &integer), FPLT_OK);
     assert_int_equal(integer, 12);
     const char *const bad_integers[] = {
         "", " 1", "1 ", "1.0", "1e3", "0x1", "-", "1 2", "9223372036854775808"};
     for (size_t i = 0; i < sizeof bad_integers / sizeof *bad_integers; i++)
-        assert_int_equal(fplt_parse_integer(bad_integers[i], &integer), FPLT_BAD_VALUE);
+        assert_int_equal(fplt__parse_integer(bad_integers[i], &integer), FPLT_BAD_VALUE);
 }
 
 /* Random doubles written and read back are the same. */
@@ -298,7 +300,7 @@ static void numbers_survive_writing(void **state)
         memcpy(&x, &bits, sizeof x);
         char text[40];
         snprintf(text, sizeof text, "%.17g", x);
-        assert_int_equal(fplt_parse_real(text, &read), isfinite(x) ? FPLT_OK : FPLT_BAD_VALUE);
+        assert_int_equal(fplt__parse_real(text, &read), isfinite(x) ? FPLT_OK : FPLT_BAD_VALUE);
         if (isfinite(x))
             assert_true(read == x);
     }
@@ -318,7 +320,7 @@ static void numbers_are_taken_as_numbers(void **state)
     }
     fplt_stream stream = fplt_stream_make(12, 0, FPLT_FOR_TEST, 0, 0, 0);
     for (int i = 0; i < 20000; i++) {
-        uint64_t bits = fplt_stream_bits(&stream);
+        uint64_t bits = fplt__stream_bits(&stream);
         double x, read;
         memcpy(&x, &bits, sizeof x);
         if (!isfinite(x))
@@ -337,7 +339,7 @@ static void numbers_are_taken_as_numbers(void **state)
     assert_string_equal(fplt_settings_text(s, "seeds"), "7");
     assert_ok(fplt_settings_set_switch(s, "verbose", 2, "here", &error), error);
     assert_int_equal(fplt_settings_switch(s, "verbose"), 1);
-    assert_string_equal(fplt_settings_origin(s, "verbose"), "here");
+    assert_string_equal(fplt__settings_origin(s, "verbose"), "here");
     assert_ok(fplt_settings_set_switch(s, "verbose", 0, "test", &error), error);
     assert_int_equal(fplt_settings_switch(s, "verbose"), 0);
     fplt_settings_destroy(s);
@@ -362,7 +364,7 @@ static void numbers_that_are_not_legal(void **state)
     says(&e, fplt_settings_set_real(s, "rho", 0, "x", &e),
          "x: rho is '0.0', but it must be a number above 0, or auto");
     says(&e, fplt_settings_set_real(s, "epochs", 5, "x", &e),
-         "x: epochs is '5.0', but it must be a whole number of at least 1");
+         "x: epochs is '5.0', but it must be a whole number of at least 1; write 5");
     says(&e, fplt_settings_set_integer(s, "epochs", 0, "x", &e),
          "x: epochs is '0', but it must be a whole number of at least 1");
     says(&e, fplt_settings_set_integer(s, "verbose", 1, "x", &e),
@@ -386,9 +388,9 @@ static void a_locale_changes_nothing(void **state)
     if (!found)
         return; /* nothing to try it with */
     double real;
-    assert_int_equal(fplt_parse_real("0.5", &real), FPLT_OK);
+    assert_int_equal(fplt__parse_real("0.5", &real), FPLT_OK);
     assert_true(real == 0.5);
-    assert_int_equal(fplt_parse_real("0,5", &real), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__parse_real("0,5", &real), FPLT_BAD_VALUE);
     fplt_settings *s = make();
     fplt_error error;
     assert_ok(fplt_settings_set_real(s, "rho", 0.5, "test", &error), error);
@@ -440,13 +442,13 @@ static const char *effect_of(const char *const *pairs)
     error.text[0] = 0;
     for (; *pairs; pairs++) {
         if (strcmp(*pairs, "|") == 0) {
-            fplt_settings_overrule(settings);
+            fplt__settings_override(settings);
             continue;
         }
         assert_ok(fplt_settings_set(settings, pairs[0], pairs[1], "here", &error), error);
         pairs++;
     }
-    fplt_status status = fplt_settings_effective(settings, &error);
+    fplt_status status = fplt__settings_effective(settings, &error);
     assert_int_equal(status, error.text[0] ? FPLT_BAD_VALUE : FPLT_OK);
     fplt_settings_destroy(settings);
     return error.text;
@@ -503,7 +505,7 @@ static void settings_without_effect(void **state)
 static void settings_without_effect_for_one_user(void **state)
 {
     (void)state;
-    static const fplt_setting_need there[] = {
+    static const fplt__setting_need there[] = {
         {"@first", "loud=yes", NULL},
         {"free", "", NULL},
         {"never", NULL, "another says it"},
@@ -536,15 +538,15 @@ static void settings_without_effect_for_one_user(void **state)
         assert_ok(fplt_settings_add(s, "second", others, &error), error);
         assert_ok(fplt_settings_set(s, cases[i % 3].name, "x", "here", &error), error);
         if (i >= 3)
-            fplt_settings_overrule(s);
-        assert_ok(fplt_settings_effective(s, &error), error);
-        assert_int_equal(fplt_settings_effective_in(s, "there", there, &error),
+            fplt__settings_override(s);
+        assert_ok(fplt__settings_effective(s, &error), error);
+        assert_int_equal(fplt__settings_effective_in(s, "there", there, &error),
                          says ? FPLT_BAD_VALUE : FPLT_OK);
         if (says)
             assert_string_equal(error.text, says);
         /* where nothing serves another, none does */
         says = cases[i % 3].says;
-        assert_int_equal(fplt_settings_effective_alone(s, "there", there, &error),
+        assert_int_equal(fplt__settings_effective_alone(s, "there", there, &error),
                          says ? FPLT_BAD_VALUE : FPLT_OK);
         if (says)
             assert_string_equal(error.text, says);
@@ -553,10 +555,10 @@ static void settings_without_effect_for_one_user(void **state)
 }
 
 /* What a later layer decides is not held against an earlier one, where nothing serves another either. */
-static void what_is_overruled_passes_for_one_user(void **state)
+static void what_is_overridden_passes_for_one_user(void **state)
 {
     (void)state;
-    static const fplt_setting_need there[] = {{"fine", "loud=yes", NULL}, {NULL, NULL, NULL}};
+    static const fplt__setting_need there[] = {{"fine", "loud=yes", NULL}, {NULL, NULL, NULL}};
     static const fplt_setting some[] = {
         {"fine", FPLT_TEXT, 0, NULL, 0, 0, NULL, "fine", 0, 0},
         {"loud", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "say it", 0, 0},
@@ -567,11 +569,11 @@ static void what_is_overruled_passes_for_one_user(void **state)
     assert_ok(fplt_settings_create(&s, &error), error);
     assert_ok(fplt_settings_add(s, "some", some, &error), error);
     assert_ok(fplt_settings_set(s, "fine", "x", "here", &error), error);
-    fplt_settings_overrule(s);
+    fplt__settings_override(s);
     assert_ok(fplt_settings_set(s, "loud", "no", "there", &error), error);
-    assert_ok(fplt_settings_effective_alone(s, "there", there, &error), error);
+    assert_ok(fplt__settings_effective_alone(s, "there", there, &error), error);
     assert_ok(fplt_settings_set(s, "fine", "x", "here", &error), error);
-    assert_int_equal(fplt_settings_effective_alone(s, "there", there, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__settings_effective_alone(s, "there", there, &error), FPLT_BAD_VALUE);
     fplt_settings_destroy(s);
 }
 
@@ -579,7 +581,7 @@ static void what_is_overruled_passes_for_one_user(void **state)
 static void settings_beside_those_of_another(void **state)
 {
     (void)state;
-    static const fplt_setting_need there[] = {{"held", "!plan", NULL}, {NULL, NULL, NULL}};
+    static const fplt__setting_need there[] = {{"held", "!plan", NULL}, {NULL, NULL, NULL}};
     static const fplt_setting some[] = {
         {"plan", FPLT_TEXT, 0, NULL, 0, 0, NULL, "plan", 0, 0},
         {"free", FPLT_TEXT, 0, NULL, 0, 0, NULL, "free", 0, 0},
@@ -621,24 +623,24 @@ static void settings_need_facts(void **state)
     };
     fplt_error error;
     fplt_settings *s;
-    unsigned long misread = fplt_settings_misread();
+    unsigned long misread = fplt__settings_misread();
     assert_ok(fplt_settings_create(&s, &error), error);
     assert_ok(fplt_settings_add(s, "some", some, &error), error);
     assert_ok(fplt_settings_set(s, "fine", "yes", "here", &error), error);
-    assert_ok(fplt_settings_effective(s, &error), error); /* nothing is known yet */
-    assert_ok(fplt_settings_learn(s, "the task", "two", &error), error);
-    assert_ok(fplt_settings_effective(s, &error), error);
-    assert_ok(fplt_settings_learn(s, "the file", "empty", &error), error);
-    assert_int_equal(fplt_settings_effective(s, &error), FPLT_BAD_VALUE);
+    assert_ok(fplt__settings_effective(s, &error), error); /* nothing is known yet */
+    assert_ok(fplt__settings_learn(s, "the task", "two", &error), error);
+    assert_ok(fplt__settings_effective(s, &error), error);
+    assert_ok(fplt__settings_learn(s, "the file", "empty", &error), error);
+    assert_int_equal(fplt__settings_effective(s, &error), FPLT_BAD_VALUE);
     assert_string_equal(error.text, "here: fine has no effect without the file other than empty, "
                                     "but the file is empty; leave it out");
-    assert_ok(fplt_settings_learn(s, "the file", "full", &error), error);
-    assert_ok(fplt_settings_effective(s, &error), error);
-    assert_ok(fplt_settings_learn(s, "the task", "three", &error), error);
-    assert_int_equal(fplt_settings_effective(s, &error), FPLT_BAD_VALUE);
+    assert_ok(fplt__settings_learn(s, "the file", "full", &error), error);
+    assert_ok(fplt__settings_effective(s, &error), error);
+    assert_ok(fplt__settings_learn(s, "the task", "three", &error), error);
+    assert_int_equal(fplt__settings_effective(s, &error), FPLT_BAD_VALUE);
     assert_string_equal(error.text, "here: fine has no effect without the task one or two, but the "
                                     "task is three; leave it out");
-    assert_int_equal(fplt_settings_misread(), misread);
+    assert_int_equal(fplt__settings_misread(), misread);
     fplt_settings_destroy(s);
 }
 
@@ -647,20 +649,20 @@ static void lists_add_up_within_a_layer(void **state)
     (void)state;
     fplt_error error;
     fplt_settings *s = make();
-    assert_ok(fplt_settings_append(s, "names", "a", "file", &error), error);
-    assert_ok(fplt_settings_append(s, "names", "b\\,c", "file", &error), error);
+    assert_ok(fplt__settings_append(s, "names", "a", "file", &error), error);
+    assert_ok(fplt__settings_append(s, "names", "b\\,c", "file", &error), error);
     assert_string_equal(fplt_settings_text(s, "names"), "a,b\\,c");
-    fplt_settings_overrule(s);
-    assert_ok(fplt_settings_append(s, "names", "d", "flag", &error), error);
-    assert_ok(fplt_settings_append(s, "names", "e,f", "flag", &error), error);
+    fplt__settings_override(s);
+    assert_ok(fplt__settings_append(s, "names", "d", "flag", &error), error);
+    assert_ok(fplt__settings_append(s, "names", "e,f", "flag", &error), error);
     assert_string_equal(fplt_settings_text(s, "names"), "d,e,f");
-    assert_ok(fplt_settings_append(s, "with", "a=1", "flag", &error), error);
-    assert_ok(fplt_settings_append(s, "with", "b=2", "flag", &error), error);
+    assert_ok(fplt__settings_append(s, "with", "a=1", "flag", &error), error);
+    assert_ok(fplt__settings_append(s, "with", "b=2", "flag", &error), error);
     assert_string_equal(fplt_settings_text(s, "with"), "a=1,b=2");
-    assert_int_equal(fplt_settings_append(s, "seeds", "x", "flag", &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__settings_append(s, "seeds", "x", "flag", &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "flag: seeds is 'x'");
-    assert_ok(fplt_settings_append(s, "epochs", "3", "flag", &error), error);
-    assert_ok(fplt_settings_append(s, "epochs", "4", "flag", &error), error);
+    assert_ok(fplt__settings_append(s, "epochs", "3", "flag", &error), error);
+    assert_ok(fplt__settings_append(s, "epochs", "4", "flag", &error), error);
     assert_int_equal(fplt_settings_integer(s, "epochs"), 4);
     fplt_settings_destroy(s);
 }
@@ -682,7 +684,7 @@ int main(void)
         cmocka_unit_test(a_locale_changes_nothing),
         cmocka_unit_test(settings_without_effect),
         cmocka_unit_test(settings_without_effect_for_one_user),
-        cmocka_unit_test(what_is_overruled_passes_for_one_user),
+        cmocka_unit_test(what_is_overridden_passes_for_one_user),
         cmocka_unit_test(settings_beside_those_of_another),
         cmocka_unit_test(settings_need_facts),
         cmocka_unit_test(lists_add_up_within_a_layer),

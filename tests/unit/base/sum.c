@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "fedplt/random.h"
-#include "fedplt/sum.h"
+#include "base/sum.h"
 
 /* Numbers of every size the sum accepts, many with bits below the grid. */
 static double any_number(fplt_stream *stream)
@@ -14,11 +14,11 @@ static double any_number(fplt_stream *stream)
     return ldexp(fplt_stream_uniform(stream) * 2 - 1, power);
 }
 
-static fplt_sum *new_sum(size_t length, int exponent)
+static fplt__sum *new_sum(size_t length, int exponent)
 {
     fplt_error error;
-    fplt_sum *sum;
-    assert_ok(fplt_sum_create(length, exponent, &sum, &error), error);
+    fplt__sum *sum;
+    assert_ok(fplt__sum_create(length, exponent, &sum, &error), error);
     return sum;
 }
 
@@ -74,21 +74,21 @@ static double schoolbook_read(const int64_t digits[12])
 static void agrees_with_schoolbook(void **state)
 {
     (void)state;
-    fplt_sum *sum = new_sum(1, FPLT_SUM_EXPONENT);
+    fplt__sum *sum = new_sum(1, FPLT_SUM_EXPONENT);
     fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
     int64_t digits[12] = {0};
     for (int i = 0; i < 20000; i++) {
         double x = any_number(&stream), read;
-        assert_int_equal(fplt_sum_add(sum, 0, &x, 1), FPLT_OK);
+        assert_int_equal(fplt__sum_add(sum, 0, &x, 1), FPLT_OK);
         schoolbook_add(digits, x);
         if (i % 37)
             continue;
-        fplt_sum_read(sum, 0, &read, 1);
+        fplt__sum_read(sum, 0, &read, 1);
         double expected = schoolbook_read(digits);
         if (read != expected)
             fail_msg("after %d additions: %a, schoolbook %a", i + 1, read, expected);
     }
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
 }
 
 enum { LENGTH = 300, AGENTS = 5000 };
@@ -105,7 +105,7 @@ static double *numbers(void)
 
 struct share {
     const double *x;
-    fplt_sum *sum;
+    fplt__sum *sum;
     unsigned first, step;
 };
 
@@ -113,7 +113,7 @@ static void *add_share(void *argument)
 {
     struct share *share = argument;
     for (unsigned i = share->first; i < AGENTS; i += share->step)
-        fplt_sum_add(share->sum, 0, share->x + (size_t)i * LENGTH, LENGTH);
+        fplt__sum_add(share->sum, 0, share->x + (size_t)i * LENGTH, LENGTH);
     return NULL;
 }
 
@@ -122,17 +122,17 @@ static void same_bits_for_any_order_grouping_and_threads(void **state)
     (void)state;
     double *x = numbers();
     uint64_t expected[2 * LENGTH], words[2 * LENGTH];
-    fplt_sum *sum = new_sum(LENGTH, FPLT_SUM_EXPONENT);
+    fplt__sum *sum = new_sum(LENGTH, FPLT_SUM_EXPONENT);
     for (unsigned i = 0; i < AGENTS; i++)
-        assert_int_equal(fplt_sum_add(sum, 0, x + (size_t)i * LENGTH, LENGTH), FPLT_OK);
-    fplt_sum_export(sum, 0, expected, LENGTH);
+        assert_int_equal(fplt__sum_add(sum, 0, x + (size_t)i * LENGTH, LENGTH), FPLT_OK);
+    fplt__sum_export(sum, 0, expected, LENGTH);
 
-    fplt_sum_clear(sum);
+    fplt__sum_clear(sum);
     for (unsigned i = AGENTS; i-- > 0;) /* backwards, and in two halves of each vector */ {
-        assert_int_equal(fplt_sum_add(sum, 150, x + (size_t)i * LENGTH + 150, 150), FPLT_OK);
-        assert_int_equal(fplt_sum_add(sum, 0, x + (size_t)i * LENGTH, 150), FPLT_OK);
+        assert_int_equal(fplt__sum_add(sum, 150, x + (size_t)i * LENGTH + 150, 150), FPLT_OK);
+        assert_int_equal(fplt__sum_add(sum, 0, x + (size_t)i * LENGTH, 150), FPLT_OK);
     }
-    fplt_sum_export(sum, 0, words, LENGTH);
+    fplt__sum_export(sum, 0, words, LENGTH);
     assert_memory_equal(words, expected, sizeof words);
 
     const unsigned threads[] = {1, 2, 3, 8};
@@ -143,21 +143,21 @@ static void same_bits_for_any_order_grouping_and_threads(void **state)
             share[i] = (struct share){x, new_sum(LENGTH, FPLT_SUM_EXPONENT), i, threads[t]};
             pthread_create(&thread[i], NULL, add_share, &share[i]);
         }
-        fplt_sum_clear(sum);
+        fplt__sum_clear(sum);
         for (unsigned i = threads[t]; i-- > 0;) {
             pthread_join(thread[i], NULL);
             if (i % 2)
-                assert_int_equal(fplt_sum_merge(sum, share[i].sum), FPLT_OK);
+                assert_int_equal(fplt__sum_merge(sum, share[i].sum), FPLT_OK);
             else {
-                fplt_sum_export(share[i].sum, 0, words, LENGTH);
-                assert_int_equal(fplt_sum_add_words(sum, 0, words, LENGTH), FPLT_OK);
+                fplt__sum_export(share[i].sum, 0, words, LENGTH);
+                assert_int_equal(fplt__sum_add_words(sum, 0, words, LENGTH), FPLT_OK);
             }
-            fplt_sum_destroy(share[i].sum);
+            fplt__sum_destroy(share[i].sum);
         }
-        fplt_sum_export(sum, 0, words, LENGTH);
+        fplt__sum_export(sum, 0, words, LENGTH);
         assert_memory_equal(words, expected, sizeof words);
     }
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
     free(x);
 }
 
@@ -167,101 +167,103 @@ static void a_running_sum_of_changes_never_drifts(void **state)
     enum { COUNT = 50 };
     static double kept[COUNT][LENGTH];
     memset(kept, 0, sizeof kept);
-    fplt_sum *running = new_sum(LENGTH, FPLT_SUM_EXPONENT);
-    fplt_sum *fresh = new_sum(LENGTH, FPLT_SUM_EXPONENT);
+    fplt__sum *running = new_sum(LENGTH, FPLT_SUM_EXPONENT);
+    fplt__sum *fresh = new_sum(LENGTH, FPLT_SUM_EXPONENT);
     fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, 0, 0, 0);
     for (int round = 0; round < 1000; round++) {
         unsigned agent = (unsigned)fplt_stream_below(&stream, COUNT);
         double now[LENGTH];
         for (int j = 0; j < LENGTH; j++)
             now[j] = any_number(&stream);
-        fplt_grid_round(now, LENGTH);
-        assert_int_equal(fplt_sum_add_change(running, 0, now, kept[agent], LENGTH), FPLT_OK);
+        fplt__grid_round(now, LENGTH);
+        assert_int_equal(fplt__sum_add_change(running, 0, now, kept[agent], LENGTH), FPLT_OK);
         memcpy(kept[agent], now, sizeof now);
     }
     for (int i = 0; i < COUNT; i++)
-        assert_int_equal(fplt_sum_add(fresh, 0, kept[i], LENGTH), FPLT_OK);
+        assert_int_equal(fplt__sum_add(fresh, 0, kept[i], LENGTH), FPLT_OK);
     uint64_t a[2 * LENGTH], b[2 * LENGTH];
-    fplt_sum_export(running, 0, a, LENGTH);
-    fplt_sum_export(fresh, 0, b, LENGTH);
+    fplt__sum_export(running, 0, a, LENGTH);
+    fplt__sum_export(fresh, 0, b, LENGTH);
     assert_memory_equal(a, b, sizeof a);
-    fplt_sum_destroy(running);
-    fplt_sum_destroy(fresh);
+    fplt__sum_destroy(running);
+    fplt__sum_destroy(fresh);
 }
 
 static void rounding_to_the_grid_is_what_the_sum_does(void **state)
 {
     (void)state;
-    fplt_sum *sum = new_sum(1, FPLT_SUM_EXPONENT);
+    fplt__sum *sum = new_sum(1, FPLT_SUM_EXPONENT);
     fplt_stream stream = fplt_stream_make(4, 0, FPLT_FOR_TEST, 0, 0, 0);
     for (int i = 0; i < 100000; i++) {
         double x = any_number(&stream), rounded = x, read;
-        fplt_grid_round(&rounded, 1);
-        fplt_sum_clear(sum);
-        assert_int_equal(fplt_sum_add(sum, 0, &x, 1), FPLT_OK);
-        fplt_sum_read(sum, 0, &read, 1);
+        fplt__grid_round(&rounded, 1);
+        fplt__sum_clear(sum);
+        assert_int_equal(fplt__sum_add(sum, 0, &x, 1), FPLT_OK);
+        fplt__sum_read(sum, 0, &read, 1);
         double expected = ldexp(nearbyint(ldexp(x, 64)), -64);
         if (read != expected || rounded != expected)
             fail_msg("%a: sum %a, grid %a, expected %a", x, read, rounded, expected);
     }
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
 }
 
 static void what_is_out_of_range_is_divergence(void **state)
 {
     (void)state;
-    fplt_sum *sum = new_sum(3, FPLT_SUM_EXPONENT);
+    fplt__sum *sum = new_sum(3, FPLT_SUM_EXPONENT);
     const double bad[] = {NAN, HUGE_VAL, -HUGE_VAL, 0x1p61, -1e300};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double x[3] = {1, bad[i], 2};
-        fplt_sum_clear(sum);
-        assert_int_equal(fplt_sum_add(sum, 0, x, 3), FPLT_DIVERGED);
+        fplt__sum_clear(sum);
+        assert_int_equal(fplt__sum_add(sum, 0, x, 3), FPLT_DIVERGED);
     }
-    fplt_sum_clear(sum);
+    fplt__sum_clear(sum);
     double large[3] = {0x1.fp60, 0, 0};
-    assert_int_equal(fplt_sum_add(sum, 0, large, 3), FPLT_OK);
+    assert_int_equal(fplt__sum_add(sum, 0, large, 3), FPLT_OK);
     fplt_status status = FPLT_OK;
     for (int i = 0; i < 3 && !status; i++)
-        status = fplt_sum_add(sum, 0, large, 3);
+        status = fplt__sum_add(sum, 0, large, 3);
     assert_int_equal(status, FPLT_DIVERGED);
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
 }
 
 static void other_grids_scale_the_range(void **state)
 {
     (void)state;
-    fplt_sum *sum = new_sum(1, -164);
+    fplt__sum *sum = new_sum(1, -164);
     double tiny = 0x1.23456789abcdep-110, read;
     for (int i = 0; i < 10000; i++)
-        assert_int_equal(fplt_sum_add(sum, 0, &tiny, 1), FPLT_OK);
-    fplt_sum_read(sum, 0, &read, 1);
+        assert_int_equal(fplt__sum_add(sum, 0, &tiny, 1), FPLT_OK);
+    fplt__sum_read(sum, 0, &read, 1);
     assert_true(read == 10000 * tiny);
     double large = 0x1.23456789abcdep-50; /* beyond what two limbs hold at once on this grid */
-    fplt_sum_clear(sum);
+    fplt__sum_clear(sum);
     for (int i = 0; i < 100; i++)
-        assert_int_equal(fplt_sum_add(sum, 0, &large, 1), FPLT_OK);
-    fplt_sum_read(sum, 0, &read, 1);
+        assert_int_equal(fplt__sum_add(sum, 0, &large, 1), FPLT_OK);
+    fplt__sum_read(sum, 0, &read, 1);
     assert_true(read == 100 * large);
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
 }
 
 static void refused_words_leave_the_sum_as_it_was(void **state)
 {
     (void)state;
     fplt_error error;
-    fplt_sum *sum;
-    assert_ok(fplt_sum_create(2, FPLT_SUM_EXPONENT, &sum, &error), error);
-    const uint64_t good[] = {5, 0, 7, UINT64_C(1) << 60}, bad[] = {5, 0, 0, UINT64_C(1) << 62};
+    fplt__sum *sum;
+    assert_ok(fplt__sum_create(2, FPLT_SUM_EXPONENT, &sum, &error), error);
+    const uint64_t good[] = {5, 0, 7, UINT64_C(1) << 60}, bad[] = {5, 0, 0, UINT64_C(1) << 62},
+                   largest[] = {UINT64_MAX, INT64_MAX};
     uint64_t now[4];
-    assert_int_equal(fplt_sum_add_words(sum, 0, good, 2), FPLT_OK);
-    assert_int_equal(fplt_sum_add_words(sum, 0, bad, 2), FPLT_DIVERGED);
-    assert_int_equal(fplt_sum_add_words(sum, 0, good, 2), FPLT_DIVERGED); /* the total */
-    fplt_sum_export(sum, 0, now, 2);
+    assert_int_equal(fplt__sum_add_words(sum, 0, good, 2), FPLT_OK);
+    assert_int_equal(fplt__sum_add_words(sum, 0, bad, 2), FPLT_DIVERGED);
+    assert_int_equal(fplt__sum_add_words(sum, 0, largest, 1), FPLT_DIVERGED);
+    assert_int_equal(fplt__sum_add_words(sum, 0, good, 2), FPLT_DIVERGED); /* the total */
+    fplt__sum_export(sum, 0, now, 2);
     assert_memory_equal(now, good, sizeof good);
     const double one = 1;
-    assert_int_equal(fplt_sum_add(sum, 2, &one, 1), FPLT_BAD_VALUE);
-    assert_int_equal(fplt_sum_add_words(sum, SIZE_MAX, bad, 2), FPLT_BAD_VALUE);
-    fplt_sum_destroy(sum);
+    assert_int_equal(fplt__sum_add(sum, 2, &one, 1), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__sum_add_words(sum, SIZE_MAX, bad, 2), FPLT_BAD_VALUE);
+    fplt__sum_destroy(sum);
 }
 
 /* Whole numbers below 2^125 in size, on grids from 2^-512 to 2^512. */
@@ -269,40 +271,40 @@ static void the_range_ends_where_it_says(void **state)
 {
     (void)state;
     fplt_error error;
-    fplt_sum *sum, *other;
+    fplt__sum *sum, *other;
     static const int exponents[] = {-512, 512, -513, 513};
     for (int i = 0; i < 4; i++) {
-        fplt_status status = fplt_sum_create(1, exponents[i], &sum, &error);
+        fplt_status status = fplt__sum_create(1, exponents[i], &sum, &error);
         assert_int_equal(status, i < 2 ? FPLT_OK : FPLT_BAD_VALUE);
-        fplt_sum_destroy(sum);
+        fplt__sum_destroy(sum);
     }
     const uint64_t edge = UINT64_C(1) << 61, half = UINT64_C(1) << 60;
     const uint64_t inside[][2] = {{UINT64_MAX, edge - 1}, {1, -edge}, {0, half}, {0, -half}};
     const uint64_t outside[][2] = {{0, edge}, {0, -edge}, {UINT64_MAX, -edge - 1}};
     for (int words_only = 0; words_only < 2; words_only++) {
-        assert_ok((words_only ? fplt_sum_create_words : fplt_sum_create)(1, FPLT_SUM_EXPONENT, &sum,
-                                                                         &error),
+        assert_ok((words_only ? fplt__sum_create_words : fplt__sum_create)(1, FPLT_SUM_EXPONENT,
+                                                                           &sum, &error),
                   error);
-        assert_ok(fplt_sum_create(1, FPLT_SUM_EXPONENT, &other, &error), error);
+        assert_ok(fplt__sum_create(1, FPLT_SUM_EXPONENT, &other, &error), error);
         for (int i = 0; i < 4; i++) {
-            fplt_sum_clear(sum);
-            assert_int_equal(fplt_sum_add_words(sum, 0, inside[i], 1), FPLT_OK);
+            fplt__sum_clear(sum);
+            assert_int_equal(fplt__sum_add_words(sum, 0, inside[i], 1), FPLT_OK);
         }
         for (int i = 0; i < 3; i++) {
-            fplt_sum_clear(sum);
-            assert_int_equal(fplt_sum_add_words(sum, 0, outside[i], 1), FPLT_DIVERGED);
+            fplt__sum_clear(sum);
+            assert_int_equal(fplt__sum_add_words(sum, 0, outside[i], 1), FPLT_DIVERGED);
         }
         /* two halves are the edge, a unit less is not */
         const uint64_t less[2] = {UINT64_MAX, half - 1};
         for (int exact = 0; exact < 2; exact++) {
-            fplt_sum_clear(sum);
-            fplt_sum_clear(other);
-            assert_int_equal(fplt_sum_add_words(sum, 0, inside[2], 1), FPLT_OK);
-            assert_int_equal(fplt_sum_add_words(other, 0, exact ? inside[2] : less, 1), FPLT_OK);
-            assert_int_equal(fplt_sum_merge(sum, other), exact ? FPLT_DIVERGED : FPLT_OK);
+            fplt__sum_clear(sum);
+            fplt__sum_clear(other);
+            assert_int_equal(fplt__sum_add_words(sum, 0, inside[2], 1), FPLT_OK);
+            assert_int_equal(fplt__sum_add_words(other, 0, exact ? inside[2] : less, 1), FPLT_OK);
+            assert_int_equal(fplt__sum_merge(sum, other), exact ? FPLT_DIVERGED : FPLT_OK);
         }
-        fplt_sum_destroy(sum);
-        fplt_sum_destroy(other);
+        fplt__sum_destroy(sum);
+        fplt__sum_destroy(other);
     }
 }
 
@@ -312,17 +314,17 @@ static void a_bit_far_below_decides_a_tie(void **state)
 {
     (void)state;
     fplt_error error;
-    fplt_sum *sum;
+    fplt__sum *sum;
     double read[3];
     const uint64_t words[6] = {(UINT64_C(1) << 47) + 1, UINT64_C(1) << 36,       UINT64_C(1) << 47,
                                UINT64_C(1) << 36,       (UINT64_C(1) << 47) - 1, UINT64_C(1) << 36};
-    assert_ok(fplt_sum_create(3, FPLT_SUM_EXPONENT, &sum, &error), error);
-    assert_int_equal(fplt_sum_add_words(sum, 0, words, 3), FPLT_OK);
-    fplt_sum_read(sum, 0, read, 3);
+    assert_ok(fplt__sum_create(3, FPLT_SUM_EXPONENT, &sum, &error), error);
+    assert_int_equal(fplt__sum_add_words(sum, 0, words, 3), FPLT_OK);
+    fplt__sum_read(sum, 0, read, 3);
     double below = ldexp(1, 100 + FPLT_SUM_EXPONENT);
     assert_true(read[0] == nextafter(below, HUGE_VAL));
     assert_true(read[1] == below && read[2] == below);
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
 }
 
 static void many_refused_words_leave_no_trace(void **state)
@@ -330,21 +332,21 @@ static void many_refused_words_leave_no_trace(void **state)
     (void)state;
     enum { COUNT = 700 };
     fplt_error error;
-    fplt_sum *sum;
+    fplt__sum *sum;
     uint64_t words[2 * COUNT], now[2 * COUNT];
     for (uint64_t i = 0; i < COUNT; i++) {
         words[2 * i] = i * i;
         words[2 * i + 1] = i;
     }
-    assert_ok(fplt_sum_create_words(COUNT, FPLT_SUM_EXPONENT, &sum, &error), error);
-    assert_int_equal(fplt_sum_add_words(sum, 0, words, COUNT), FPLT_OK);
+    assert_ok(fplt__sum_create_words(COUNT, FPLT_SUM_EXPONENT, &sum, &error), error);
+    assert_int_equal(fplt__sum_add_words(sum, 0, words, COUNT), FPLT_OK);
     uint64_t last = words[2 * COUNT - 1];
     words[2 * COUNT - 1] = UINT64_C(1) << 62;
-    assert_int_equal(fplt_sum_add_words(sum, 0, words, COUNT), FPLT_DIVERGED);
+    assert_int_equal(fplt__sum_add_words(sum, 0, words, COUNT), FPLT_DIVERGED);
     words[2 * COUNT - 1] = last;
-    fplt_sum_export(sum, 0, now, COUNT);
+    fplt__sum_export(sum, 0, now, COUNT);
     assert_memory_equal(now, words, sizeof words);
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
 }
 
 /* Whole numbers, which a double adds exactly, into ranges of two sums that are cleared now and then: whatever was
@@ -354,7 +356,7 @@ static void ranges_of_a_sum_that_is_cleared(void **state)
     (void)state;
     enum { NUMBERS = 600, STEPS = 4000 };
     static double wanted[2][NUMBERS], x[NUMBERS], before[NUMBERS], found[NUMBERS];
-    fplt_sum *sum[2] = {new_sum(NUMBERS, 0), new_sum(NUMBERS, 0)};
+    fplt__sum *sum[2] = {new_sum(NUMBERS, 0), new_sum(NUMBERS, 0)};
     fplt_stream stream = fplt_stream_make(31, 0, FPLT_FOR_TEST, 0, 0, 0);
     for (int step = 0; step < STEPS; step++) {
         size_t k = (size_t)fplt_stream_below(&stream, 2);
@@ -367,38 +369,38 @@ static void ranges_of_a_sum_that_is_cleared(void **state)
         }
         switch (fplt_stream_below(&stream, 6)) {
         case 0:
-            fplt_sum_clear(sum[k]);
+            fplt__sum_clear(sum[k]);
             memset(wanted[k], 0, sizeof wanted[k]);
             break;
         case 1:
-            assert_int_equal(fplt_sum_add_part(sum[k], first, sum[!k], first, count), FPLT_OK);
+            assert_int_equal(fplt__sum_add_part(sum[k], first, sum[!k], first, count), FPLT_OK);
             for (size_t i = first; i < first + count; i++)
                 wanted[k][i] += wanted[!k][i];
             break;
         case 2:
-            assert_int_equal(fplt_sum_add_change(sum[k], first, x, before, count), FPLT_OK);
+            assert_int_equal(fplt__sum_add_change(sum[k], first, x, before, count), FPLT_OK);
             for (size_t i = 0; i < count; i++)
                 wanted[k][first + i] += x[i] - before[i];
             break;
         default:
-            assert_int_equal(fplt_sum_add(sum[k], first, x, count), FPLT_OK);
+            assert_int_equal(fplt__sum_add(sum[k], first, x, count), FPLT_OK);
             for (size_t i = 0; i < count; i++)
                 wanted[k][first + i] += x[i];
         }
         for (k = 0; k < 2; k++) {
-            fplt_sum_read(sum[k], 0, found, NUMBERS);
+            fplt__sum_read(sum[k], 0, found, NUMBERS);
             assert_memory_equal(found, wanted[k], sizeof found);
             double most = 0;
             for (size_t i = 0; i < NUMBERS; i++)
                 most = fmax(most, fabs(found[i]));
             if (most > 0x1p50) { /* before a double is not exact any more */
-                fplt_sum_clear(sum[k]);
+                fplt__sum_clear(sum[k]);
                 memset(wanted[k], 0, sizeof wanted[k]);
             }
         }
     }
     for (int k = 0; k < 2; k++)
-        fplt_sum_destroy(sum[k]);
+        fplt__sum_destroy(sum[k]);
 }
 
 int main(void)

@@ -3,7 +3,8 @@
 
 #include "base/memory.h"
 #include "fedplt/random.h"
-#include "fedplt/sum.h"
+#include "base/random.h"
+#include "base/sum.h"
 #include "lent.h"
 
 enum { MAX = 300 };
@@ -17,7 +18,7 @@ static void any_words(fplt_stream *stream, uint64_t *words, size_t count)
     unsigned shift = (unsigned)fplt_stream_below(stream, 126 - bits);
     for (size_t i = 0; i < count; i++) {
         wide value =
-            (wide)((unsigned __int128)fplt_stream_bits(stream) << 64 | fplt_stream_bits(stream));
+            (wide)((unsigned __int128)fplt__stream_bits(stream) << 64 | fplt__stream_bits(stream));
         value >>= 127 - bits;
         value *= (wide)1 << shift;
         if (fplt_stream_below(stream, 8) == 0)
@@ -69,19 +70,19 @@ static void packing_is_what_the_format_says(void **state)
         uint8_t bytes[17 * MAX], slow[17 * MAX];
         size_t count = (size_t)fplt_stream_below(&stream, MAX + 1);
         any_words(&stream, words, count);
-        size_t size = fplt_words_pack(words, count, bytes, sizeof bytes);
-        assert_true(size <= fplt_words_most(count));
+        size_t size = fplt__words_pack(words, count, bytes, sizeof bytes);
+        assert_true(size <= fplt__words_most(count));
         assert_int_equal(size, pack_slowly(words, count, slow));
         assert_memory_equal(bytes, slow, size);
         memset(bytes, 0xa5, sizeof bytes);
-        assert_int_equal(fplt_words_pack(words, count, bytes, size), size);
+        assert_int_equal(fplt__words_pack(words, count, bytes, size), size);
         assert_memory_equal(bytes, slow, size);
         assert_int_equal(bytes[size], 0xa5);
-        assert_int_equal(fplt_words_pack(words, count, NULL, 0), size);
+        assert_int_equal(fplt__words_pack(words, count, NULL, 0), size);
         fplt_error error;
         uint8_t *exact = malloc(size ? size : 1);
         memcpy(exact, bytes, size);
-        assert_ok(fplt_words_unpack(exact, size, back, count, &error), error);
+        assert_ok(fplt__words_unpack(exact, size, back, count, &error), error);
         assert_memory_equal(back, words, 2 * count * sizeof *words);
         free(exact);
     }
@@ -97,17 +98,17 @@ static void only_its_own_form_is_read(void **state)
         uint8_t bytes[17 * 70 + 1] = {0};
         size_t count = 1 + (size_t)fplt_stream_below(&stream, 70);
         any_words(&stream, words, count);
-        size_t size = fplt_words_pack(words, count, bytes, sizeof bytes);
+        size_t size = fplt__words_pack(words, count, bytes, sizeof bytes);
         fplt_error error;
-        assert_int_equal(fplt_words_unpack(bytes, size - 1, back, count, &error), FPLT_BAD_DATA);
-        assert_int_equal(fplt_words_unpack(bytes, size + 1, back, count, &error), FPLT_BAD_DATA);
+        assert_int_equal(fplt__words_unpack(bytes, size - 1, back, count, &error), FPLT_BAD_DATA);
+        assert_int_equal(fplt__words_unpack(bytes, size + 1, back, count, &error), FPLT_BAD_DATA);
         size_t at = (size_t)fplt_stream_below(&stream, size);
         uint8_t was = bytes[at];
         bytes[at] ^= (uint8_t)(1 + fplt_stream_below(&stream, 255));
-        if (!fplt_words_unpack(bytes, size, back, count, &error)) {
+        if (!fplt__words_unpack(bytes, size, back, count, &error)) {
             uint8_t again[17 * 70 + 1];
             assert_memory_not_equal(back, words, 2 * count * sizeof *words);
-            assert_int_equal(fplt_words_pack(back, count, again, sizeof again), size);
+            assert_int_equal(fplt__words_pack(back, count, again, sizeof again), size);
             assert_memory_equal(again, bytes, size);
         }
         bytes[at] = was;
@@ -119,10 +120,10 @@ static void a_sum_of_words_is_the_sum(void **state)
     (void)state;
     fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, 0, 0, 0);
     fplt_error error;
-    fplt_sum *full, *lean, *other;
-    assert_ok(fplt_sum_create(MAX, -64, &full, &error), error);
-    assert_ok(fplt_sum_create_words(MAX, -64, &lean, &error), error);
-    assert_ok(fplt_sum_create_words(MAX, -64, &other, &error), error);
+    fplt__sum *full, *lean, *other;
+    assert_ok(fplt__sum_create(MAX, -64, &full, &error), error);
+    assert_ok(fplt__sum_create_words(MAX, -64, &lean, &error), error);
+    assert_ok(fplt__sum_create_words(MAX, -64, &other, &error), error);
     uint64_t words[2 * MAX], a[2 * MAX], b[2 * MAX];
     for (int trial = 0; trial < 500; trial++) {
         size_t first = (size_t)fplt_stream_below(&stream, MAX);
@@ -133,27 +134,27 @@ static void a_sum_of_words_is_the_sum(void **state)
             words[2 * (count - 1)] = trial % 2;
             words[2 * (count - 1) + 1] = UINT64_C(1) << 61;
         }
-        fplt_status expected = fplt_sum_add_words(full, first, words, count);
-        assert_int_equal(fplt_sum_add_words(lean, first, words, count), expected);
+        fplt_status expected = fplt__sum_add_words(full, first, words, count);
+        assert_int_equal(fplt__sum_add_words(lean, first, words, count), expected);
         assert_true(expected || !spoilt);
-        fplt_sum_export(full, 0, a, MAX);
-        fplt_sum_export(lean, 0, b, MAX);
+        fplt__sum_export(full, 0, a, MAX);
+        fplt__sum_export(lean, 0, b, MAX);
         assert_memory_equal(a, b, sizeof a);
         if (trial % 50 == 0) {
-            fplt_sum_clear(full);
-            fplt_sum_clear(lean);
+            fplt__sum_clear(full);
+            fplt__sum_clear(lean);
         }
     }
-    fplt_sum_clear(other);
-    assert_int_equal(fplt_sum_merge(other, lean), FPLT_OK);
+    fplt__sum_clear(other);
+    assert_int_equal(fplt__sum_merge(other, lean), FPLT_OK);
     double x[MAX], y[MAX];
-    fplt_sum_read(other, 0, x, MAX);
-    fplt_sum_read(full, 0, y, MAX);
+    fplt__sum_read(other, 0, x, MAX);
+    fplt__sum_read(full, 0, y, MAX);
     assert_memory_equal(x, y, sizeof x);
-    assert_int_equal(fplt_sum_add(lean, 0, x, 1), FPLT_BAD_VALUE);
-    fplt_sum_destroy(full);
-    fplt_sum_destroy(lean);
-    fplt_sum_destroy(other);
+    assert_int_equal(fplt__sum_add(lean, 0, x, 1), FPLT_BAD_VALUE);
+    fplt__sum_destroy(full);
+    fplt__sum_destroy(lean);
+    fplt__sum_destroy(other);
 }
 
 /* Added as they travel: what unpacking and adding gives, and after a refusal (cut off, too long, another
@@ -163,11 +164,11 @@ static void packed_words_add_alike(void **state)
     (void)state;
     fplt_stream stream = fplt_stream_make(4, 0, FPLT_FOR_TEST, 0, 0, 0);
     fplt_error error;
-    fplt_sum *lean, *packed, *full;
+    fplt__sum *lean, *packed, *full;
     int refused = 0;
-    assert_ok(fplt_sum_create(MAX, -64, &full, &error), error);
-    assert_ok(fplt_sum_create_words(MAX, -64, &lean, &error), error);
-    assert_ok(fplt_sum_create_words(MAX, -64, &packed, &error), error);
+    assert_ok(fplt__sum_create(MAX, -64, &full, &error), error);
+    assert_ok(fplt__sum_create_words(MAX, -64, &lean, &error), error);
+    assert_ok(fplt__sum_create_words(MAX, -64, &packed, &error), error);
     for (int trial = 0; trial < 1000; trial++) {
         uint64_t words[2 * MAX], a[2 * MAX], b[2 * MAX];
         uint8_t bytes[17 * MAX + 1] = {0};
@@ -176,32 +177,32 @@ static void packed_words_add_alike(void **state)
         any_words(&stream, words, count);
         if (count && trial % 7 == 0)
             words[2 * (count - 1)] = 1, words[2 * (count - 1) + 1] = UINT64_C(1) << 61;
-        size_t size = fplt_words_pack(words, count, bytes, sizeof bytes);
+        size_t size = fplt__words_pack(words, count, bytes, sizeof bytes);
         if (size && trial % 3 == 0)
             bytes[fplt_stream_below(&stream, size)] ^= 1 << fplt_stream_below(&stream, 8);
         size += trial % 11 == 0 ? 1 : 0;
         size -= size && trial % 13 == 0 ? 1 : 0;
-        fplt_status status = fplt_words_unpack(bytes, size, words, count, &error);
+        fplt_status status = fplt__words_unpack(bytes, size, words, count, &error);
         if (!status)
-            status = fplt_sum_add_words(lean, first, words, count);
-        assert_int_equal(!fplt_sum_add_packed(packed, first, bytes, size, count, &error), !status);
+            status = fplt__sum_add_words(lean, first, words, count);
+        assert_int_equal(!fplt__sum_add_packed(packed, first, bytes, size, count, &error), !status);
         refused += status != FPLT_OK;
-        fplt_sum_export(lean, 0, a, MAX);
-        fplt_sum_export(packed, 0, b, MAX);
+        fplt__sum_export(lean, 0, a, MAX);
+        fplt__sum_export(packed, 0, b, MAX);
         assert_memory_equal(a, b, sizeof a);
         if (trial % 50 == 0) {
-            fplt_sum_clear(lean);
-            fplt_sum_clear(packed);
+            fplt__sum_clear(lean);
+            fplt__sum_clear(packed);
         }
-        assert_int_equal(fplt_sum_add_packed(full, first, bytes, size, count, &error),
+        assert_int_equal(fplt__sum_add_packed(full, first, bytes, size, count, &error),
                          FPLT_BAD_VALUE);
-        assert_int_equal(fplt_sum_add_packed(packed, MAX, bytes, size, count + 1, &error),
+        assert_int_equal(fplt__sum_add_packed(packed, MAX, bytes, size, count + 1, &error),
                          FPLT_BAD_VALUE);
     }
     assert_true(refused > 100 && refused < 900);
-    fplt_sum_destroy(full);
-    fplt_sum_destroy(lean);
-    fplt_sum_destroy(packed);
+    fplt__sum_destroy(full);
+    fplt__sum_destroy(lean);
+    fplt__sum_destroy(packed);
 }
 
 /* Two blocks of numbers of a few bytes each, in all widths and shifts; the first, which is added in one pass, is
@@ -213,10 +214,10 @@ static void narrow_words_add_alike(void **state)
     enum { COUNT = 128, HALF = 64 };
     fplt_stream stream = fplt_stream_make(9, 0, FPLT_FOR_TEST, 0, 0, 0);
     fplt_error error;
-    fplt_sum *lean, *packed;
+    fplt__sum *lean, *packed;
     int outcome[4][2] = {{0}};
-    assert_ok(fplt_sum_create_words(COUNT, -64, &lean, &error), error);
-    assert_ok(fplt_sum_create_words(COUNT, -64, &packed, &error), error);
+    assert_ok(fplt__sum_create_words(COUNT, -64, &lean, &error), error);
+    assert_ok(fplt__sum_create_words(COUNT, -64, &packed, &error), error);
     for (int trial = 0; trial < 8000; trial++) {
         unsigned width = 1 + (unsigned)fplt_stream_below(&stream, 8), kind = (unsigned)trial % 4;
         unsigned shift = (unsigned)fplt_stream_below(&stream, 64), wider = kind == 1 || kind == 2;
@@ -226,38 +227,38 @@ static void narrow_words_add_alike(void **state)
         size_t size = 2, step = width + wider;
         for (size_t i = 0; i < HALF; i++, size += step) {
             int64_t number =
-                (int64_t)(fplt_stream_bits(&stream) << (64 - 8 * width)) >> (64 - 8 * width);
+                (int64_t)(fplt__stream_bits(&stream) << (64 - 8 * width)) >> (64 - 8 * width);
             number = kind == 2 && shift ? (int64_t)((uint64_t)number << 1) : number;
             for (size_t k = 0; k < step; k++)
                 bytes[size + k] = (uint8_t)(k < 8 ? number >> (8 * k) : number >> 63);
         }
         for (size_t i = 0; i < COUNT; i++) { /* totals that carry, and some at the limit */
             int64_t far = (INT64_C(1) << 61) - 1;
-            base[2 * i] = fplt_stream_below(&stream, 2) ? UINT64_MAX : fplt_stream_bits(&stream);
-            base[2 * i + 1] = (uint64_t)((int64_t)fplt_stream_bits(&stream) >> 8);
+            base[2 * i] = fplt_stream_below(&stream, 2) ? UINT64_MAX : fplt__stream_bits(&stream);
+            base[2 * i + 1] = (uint64_t)((int64_t)fplt__stream_bits(&stream) >> 8);
             if (kind == 3 && fplt_stream_below(&stream, 40) == 0)
                 base[2 * i + 1] = (uint64_t)(fplt_stream_below(&stream, 2) ? far : -far);
         }
         for (size_t i = 0; i < 2 * HALF; i++)
-            words[i] = i % 2 ? 0 : fplt_stream_bits(&stream) >> 8 | 1;
-        size += fplt_words_pack(words, HALF, bytes + size, sizeof bytes - size);
-        fplt_sum_clear(lean);
-        fplt_sum_clear(packed);
-        assert_int_equal(fplt_sum_add_words(lean, 0, base, COUNT), FPLT_OK);
-        assert_int_equal(fplt_sum_add_words(packed, 0, base, COUNT), FPLT_OK);
-        fplt_status status = fplt_words_unpack(bytes, size, words, COUNT, &error);
+            words[i] = i % 2 ? 0 : fplt__stream_bits(&stream) >> 8 | 1;
+        size += fplt__words_pack(words, HALF, bytes + size, sizeof bytes - size);
+        fplt__sum_clear(lean);
+        fplt__sum_clear(packed);
+        assert_int_equal(fplt__sum_add_words(lean, 0, base, COUNT), FPLT_OK);
+        assert_int_equal(fplt__sum_add_words(packed, 0, base, COUNT), FPLT_OK);
+        fplt_status status = fplt__words_unpack(bytes, size, words, COUNT, &error);
         if (!status)
-            status = fplt_sum_add_words(lean, 0, words, COUNT);
-        assert_int_equal(!fplt_sum_add_packed(packed, 0, bytes, size, COUNT, &error), !status);
+            status = fplt__sum_add_words(lean, 0, words, COUNT);
+        assert_int_equal(!fplt__sum_add_packed(packed, 0, bytes, size, COUNT, &error), !status);
         outcome[kind][status != FPLT_OK]++;
-        fplt_sum_export(lean, 0, a, COUNT);
-        fplt_sum_export(packed, 0, b, COUNT);
+        fplt__sum_export(lean, 0, a, COUNT);
+        fplt__sum_export(packed, 0, b, COUNT);
         assert_memory_equal(a, b, sizeof a);
     }
     assert_true(outcome[0][0] > 1500 && outcome[1][1] > 1500 && outcome[2][1] > 1500);
     assert_true(outcome[3][0] > 200 && outcome[3][1] > 200);
-    fplt_sum_destroy(lean);
-    fplt_sum_destroy(packed);
+    fplt__sum_destroy(lean);
+    fplt__sum_destroy(packed);
 }
 
 /* Many numbers, which others help to add: the sum and the sentence are those of one hand, whatever is wrong
@@ -268,13 +269,13 @@ static void others_help_to_add(void **state)
     enum { COUNT = 1200007, FIRST = 3 }; /* more than are shared at once */
     fplt_stream stream = fplt_stream_make(6, 0, FPLT_FOR_TEST, 0, 0, 0);
     fplt_error error, other;
-    fplt_sum *alone, *helped;
+    fplt__sum *alone, *helped;
     uint64_t *words, *a, *b;
     uint8_t *bytes;
     struct lent lent;
-    size_t room = fplt_words_most(COUNT) + 1;
-    assert_ok(fplt_sum_create_words(COUNT + FIRST, -64, &alone, &error), error);
-    assert_ok(fplt_sum_create_words(COUNT + FIRST, -64, &helped, &error), error);
+    size_t room = fplt__words_most(COUNT) + 1;
+    assert_ok(fplt__sum_create_words(COUNT + FIRST, -64, &alone, &error), error);
+    assert_ok(fplt__sum_create_words(COUNT + FIRST, -64, &helped, &error), error);
     assert_ok(fplt__alloc_into(&words, 2 * COUNT, 8, "words", &error), error);
     assert_ok(fplt__alloc_into(&a, 2 * (COUNT + FIRST), 8, "words", &error), error);
     assert_ok(fplt__alloc_into(&b, 2 * (COUNT + FIRST), 8, "words", &error), error);
@@ -290,33 +291,33 @@ static void others_help_to_add(void **state)
             words[2 * (COUNT - 2) + 1] = UINT64_C(1) << 61;
         }
         if (trial == 2 || trial == 3) {
-            fplt_sum_clear(alone);
-            fplt_sum_clear(helped);
+            fplt__sum_clear(alone);
+            fplt__sum_clear(helped);
         }
         if (trial == 2) { /* legal, but only just */
             words[0] = 1;
             words[1] = -(UINT64_C(1) << 61);
         }
-        size_t size = fplt_words_pack(words, COUNT, bytes, room);
+        size_t size = fplt__words_pack(words, COUNT, bytes, room);
         if (trial > 3)
             bytes[fplt_stream_below(&stream, size)] ^= 1 << fplt_stream_below(&stream, 8);
         size += trial == 3;
         size -= trial == 4;
         fplt__parallel_set(NULL);
-        fplt_status status = fplt_sum_add_packed(alone, FIRST, bytes, size, COUNT, &error);
+        fplt_status status = fplt__sum_add_packed(alone, FIRST, bytes, size, COUNT, &error);
         fplt__parallel_set(&lent.hands);
-        assert_int_equal(fplt_sum_add_packed(helped, FIRST, bytes, size, COUNT, &other), status);
+        assert_int_equal(fplt__sum_add_packed(helped, FIRST, bytes, size, COUNT, &other), status);
         if (status)
             assert_string_equal(error.text, other.text);
         if (trial < 5)
             assert_int_equal(!status, trial == 0 || trial == 2);
-        fplt_sum_export(alone, 0, a, COUNT + FIRST);
-        fplt_sum_export(helped, 0, b, COUNT + FIRST);
+        fplt__sum_export(alone, 0, a, COUNT + FIRST);
+        fplt__sum_export(helped, 0, b, COUNT + FIRST);
         assert_memory_equal(a, b, 16 * (COUNT + FIRST));
     }
     lent_end(&lent);
-    fplt_sum_destroy(alone);
-    fplt_sum_destroy(helped);
+    fplt__sum_destroy(alone);
+    fplt__sum_destroy(helped);
     fplt__free(words);
     fplt__free(a);
     fplt__free(b);
@@ -328,16 +329,16 @@ static void the_limit_is_exact(void **state)
 {
     (void)state;
     fplt_error error;
-    fplt_sum *sum;
-    assert_ok(fplt_sum_create_words(1, -64, &sum, &error), error);
+    fplt__sum *sum;
+    assert_ok(fplt__sum_create_words(1, -64, &sum, &error), error);
     uint64_t least[2] = {1, -(UINT64_C(1) << 61)}, one_less[2] = {0, -(UINT64_C(1) << 61)};
     uint64_t minus[2] = {UINT64_MAX, UINT64_MAX}, now[2];
-    assert_int_equal(fplt_sum_add_words(sum, 0, one_less, 1), FPLT_DIVERGED);
-    assert_int_equal(fplt_sum_add_words(sum, 0, least, 1), FPLT_OK);
-    assert_int_equal(fplt_sum_add_words(sum, 0, minus, 1), FPLT_DIVERGED);
-    fplt_sum_export(sum, 0, now, 1);
+    assert_int_equal(fplt__sum_add_words(sum, 0, one_less, 1), FPLT_DIVERGED);
+    assert_int_equal(fplt__sum_add_words(sum, 0, least, 1), FPLT_OK);
+    assert_int_equal(fplt__sum_add_words(sum, 0, minus, 1), FPLT_DIVERGED);
+    fplt__sum_export(sum, 0, now, 1);
     assert_memory_equal(now, least, sizeof now);
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
 }
 
 int main(void)

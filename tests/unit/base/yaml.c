@@ -1,6 +1,8 @@
 /* YAML files as settings: what they mean, and the sentence for each mistake. */
 #include "testing.h"
 
+#include "base/settings.h"
+#include "base/text.h"
 #include "base/yaml.h"
 #include "failing.h"
 #include "temporary.h"
@@ -96,10 +98,10 @@ static void sections(void **state)
     assert_true(fplt_settings_real(s, "privacy.epsilon") == 2);
     assert_true(fplt_settings_real(s, "privacy.noise.tau") == 0.5);
     assert_true(fplt_settings_real(s, "privacy.delta") == 1e-6);
-    assert_string_equal(fplt_settings_origin(s, "privacy.epsilon"), "t.yaml:3");
-    assert_string_equal(fplt_settings_origin(s, "privacy.noise.tau"), "t.yaml:4");
-    assert_string_equal(fplt_settings_origin(s, "rounds"), "t.yaml:1");
-    assert_string_equal(fplt_settings_origin(s, "rho"), "default");
+    assert_string_equal(fplt__settings_origin(s, "privacy.epsilon"), "t.yaml:3");
+    assert_string_equal(fplt__settings_origin(s, "privacy.noise.tau"), "t.yaml:4");
+    assert_string_equal(fplt__settings_origin(s, "rounds"), "t.yaml:1");
+    assert_string_equal(fplt__settings_origin(s, "rho"), "default");
     fplt_settings_destroy(s);
     gives("privacy:\n  noise.tau: 3\n", "privacy.noise.tau", "3");
     gives("privacy:\n  # epsilon: 2\nrho: 1\n", "rho", "1");
@@ -122,12 +124,12 @@ static void lists_and_pairs(void **state)
     gives("levels: {sex: [f, 'm,x'], one: a}\n", "levels", "sex=f\\,m\\\\\\,x,one=a");
     char item[16], key[16], value[16];
     fplt_settings *s = taken("names: ['a,b', 'c\\']\nwith: {'x=,y': '1,=2'}\n");
-    const char *rest = fplt_list_next(fplt_settings_text(s, "names"), item, sizeof item);
+    const char *rest = fplt__list_next(fplt_settings_text(s, "names"), item, sizeof item);
     assert_string_equal(item, "a,b");
-    rest = fplt_list_next(rest, item, sizeof item);
+    rest = fplt__list_next(rest, item, sizeof item);
     assert_string_equal(item, "c\\");
     assert_string_equal(rest, "");
-    rest = fplt_pairs_next(fplt_settings_text(s, "with"), key, sizeof key, value, sizeof value);
+    rest = fplt__pairs_next(fplt_settings_text(s, "with"), key, sizeof key, value, sizeof value);
     assert_string_equal(key, "x=,y");
     assert_string_equal(value, "1,=2");
     assert_string_equal(rest, "");

@@ -1,6 +1,8 @@
 /* CSV: the cases of RFC 4180, labels, sites, missing values, categories, several files, and a
  * sentence with file and line for everything that is wrong. */
 #include "helpers.h"
+#include "base/random.h"
+#include "data/dataset_access.h"
 
 static fplt_read_settings standard;
 
@@ -357,9 +359,9 @@ static void who_watches_is_told_how_far_it_is(void **state)
     size_t length = (size_t)sprintf(text, "label,a\n");
     for (int i = 0; i < ROWS; i++)
         length += (size_t)sprintf(text + length, "%d,%d\n", i % 2 ? 1 : -1, i);
-    fplt_read_watch(tell, &told);
+    fplt__read_watch(tell, &told);
     fplt_dataset *dataset = csv(text, &standard);
-    fplt_read_watch(NULL, NULL);
+    fplt__read_watch(NULL, NULL);
     assert_int_equal(fplt_dataset_rows(dataset), ROWS);
     assert_int_equal(told.done, length);
     assert_int_equal(told.size, length);
@@ -502,7 +504,7 @@ static void a_hospitals_own_file_can_be_read(void **state)
     assert_ok(read_files(&path, 1, &settings, &dataset, &error), error);
     assert_int_equal(fplt_dataset_rows(dataset), 297);
     assert_int_equal(fplt_dataset_features(dataset), 11 + 3 + 2);
-    assert_int_equal(fplt_dataset_class_rows(dataset, 0), 160);
+    assert_int_equal(fplt__dataset_class_rows(dataset, 0), 160);
     assert_string_equal(fplt_dataset_feature_name(dataset, 2), "3=2.0");
     fplt_dataset_destroy(dataset);
 }
@@ -570,7 +572,7 @@ static void numbers_are_rounded_correctly(void **state)
         if (i < sizeof some / sizeof *some)
             snprintf(text, sizeof text, "%s", some[i]);
         else {
-            uint64_t digits = fplt_stream_bits(&stream) >> fplt_stream_below(&stream, 64);
+            uint64_t digits = fplt__stream_bits(&stream) >> fplt_stream_below(&stream, 64);
             int power = (int)fplt_stream_below(&stream, 60) - 30;
             if (i % 2)
                 snprintf(text, sizeof text, "%llu.%05ue%d", (unsigned long long)digits / 100,

@@ -1,5 +1,7 @@
 /* Storage: copies, views, checks of what comes in, names, choice of agents, description. */
 #include "helpers.h"
+#include "data/dataset_access.h"
+#include "fedplt/columns.h"
 
 static const double dense[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const double labels[] = {1, -1, 1, -1};
@@ -67,6 +69,44 @@ static void a_shard_of_csr_rows_can_be_copied_again(void **state)
     fplt_dataset_destroy(dataset);
 }
 
+static void columns_make_the_rows_in_their_order(void **state)
+{
+    (void)state;
+    const double first[] = {1, 3, 5}, second[] = {2, 4, NAN}, weight[] = {1, 2, 3, 4};
+    const double *const column[] = {first, second, first};
+    const size_t order[] = {1, 0, 1, 0};
+    fplt_columns columns = {.count = 4,
+                            .features = 3,
+                            .column = column,
+                            .order = order,
+                            .label = labels,
+                            .weight = weight};
+    fplt_dataset *dataset;
+    fplt_error error;
+    assert_ok(fplt_dataset_from_columns(&columns, FPLT_TASK_BINARY, shares, 2, &dataset, &error),
+              error);
+    fplt_rows all = fplt_dataset_all(dataset);
+    assert_int_equal(all.count, 4);
+    assert_int_equal(fplt_dataset_shard(dataset, 1).count, 3);
+    for (size_t r = 0; r < 4; r++) {
+        for (size_t j = 0; j < 3; j++)
+            assert_true(all.dense[3 * r + j] == column[j][order[r]]);
+        assert_true(all.label[r] == labels[r] && all.weight[r] == weight[r]);
+    }
+    fplt_dataset_destroy(dataset);
+    columns.count = 3;
+    columns.order = NULL;
+    const size_t three = 3;
+    assert_int_equal(fplt_dataset_from_columns(&columns, FPLT_TASK_BINARY, &three, 1, &dataset,
+                                               &error),
+                     FPLT_BAD_DATA);
+    assert_null(dataset);
+    assert_contains(error.text, "row 2, feature 1 is nan");
+    assert_int_equal(fplt_dataset_from_columns(&columns, FPLT_TASK_BINARY, shares, 2, &dataset,
+                                               NULL),
+                     FPLT_BAD_DATA);
+}
+
 static void refuse(fplt_rows rows, fplt_task task, const size_t *agent_rows, uint32_t agents,
                    const char *part)
 {
@@ -123,8 +163,8 @@ static void outputs_follow_the_classes(void **state)
     rows.label = (const double[]){0, 4, 1, 1};
     fplt_dataset *dataset = made(&rows, FPLT_TASK_CLASSES, shares, 2);
     assert_int_equal(fplt_dataset_outputs(dataset), 5);
-    assert_int_equal(fplt_dataset_class_rows(dataset, 1), 2);
-    assert_int_equal(fplt_dataset_class_rows(dataset, 2), 0);
+    assert_int_equal(fplt__dataset_class_rows(dataset, 1), 2);
+    assert_int_equal(fplt__dataset_class_rows(dataset, 2), 0);
     fplt_dataset_destroy(dataset);
     dataset = made(&rows, FPLT_TASK_REGRESSION, shares, 2);
     assert_int_equal(fplt_dataset_outputs(dataset), 1);
@@ -139,7 +179,7 @@ static void a_description_counts(void **state)
                       .dense = (const double[]){3, 4, 0, 0, 0, -1},
                       .label = (const double[]){-1, 1, 1}};
     fplt_dataset *dataset = made(&rows, FPLT_TASK_BINARY, (size_t[]){2, 1}, 2);
-    fplt_description about = fplt_dataset_describe(dataset);
+    fplt__description about = fplt__dataset_describe(dataset);
     assert_int_equal(about.rows, 3);
     assert_int_equal(about.features, 2);
     assert_int_equal(about.nonzeros, 3);
@@ -150,8 +190,8 @@ static void a_description_counts(void **state)
     assert_int_equal(about.sparse, 0);
     assert_true(about.largest_norm == 5);
     assert_true(about.lowest_label == -1 && about.highest_label == 1);
-    assert_int_equal(fplt_dataset_class_rows(dataset, 0), 1);
-    assert_int_equal(fplt_dataset_class_rows(dataset, 1), 2);
+    assert_int_equal(fplt__dataset_class_rows(dataset, 0), 1);
+    assert_int_equal(fplt__dataset_class_rows(dataset, 1), 2);
     fplt_dataset_destroy(dataset);
 }
 
@@ -163,7 +203,7 @@ static void norms_do_not_overflow(void **state)
                       .dense = (const double[]){3e200, 4e200, 3e-200, 0},
                       .label = (const double[]){1, -1}};
     fplt_dataset *dataset = made(&rows, FPLT_TASK_BINARY, (size_t[]){2}, 1);
-    assert_close(fplt_dataset_describe(dataset).largest_norm, 5e200, 1e-15);
+    assert_close(fplt__dataset_describe(dataset).largest_norm, 5e200, 1e-15);
     fplt_dataset_destroy(dataset);
 }
 
@@ -175,7 +215,7 @@ static void agents_can_be_picked(void **state)
         read_text_as("x.csv", "site,label,a\nu,1,1\nv,-1,2\nw,1,3\nv,1,4\n", &settings);
     fplt_dataset *picked;
     fplt_error error;
-    assert_ok(fplt_dataset_pick(dataset, (uint32_t[]){2, 1}, 2, &picked, &error), error);
+    assert_ok(fplt__dataset_pick(dataset, (uint32_t[]){2, 1}, 2, &picked, &error), error);
     assert_int_equal(fplt_dataset_agents(picked), 2);
     assert_string_equal(fplt_dataset_agent_name(picked, 0), "w");
     assert_string_equal(fplt_dataset_agent_name(picked, 1), "v");
@@ -184,10 +224,10 @@ static void agents_can_be_picked(void **state)
     fplt_rows shard = fplt_dataset_shard(picked, 1);
     assert_true(shard.count == 2 && shard.dense[0] == 2 && shard.dense[1] == 4);
     fplt_dataset_destroy(picked);
-    assert_int_equal(fplt_dataset_pick(dataset, (uint32_t[]){3}, 1, &picked, &error),
+    assert_int_equal(fplt__dataset_pick(dataset, (uint32_t[]){3}, 1, &picked, &error),
                      FPLT_BAD_VALUE);
     assert_contains(error.text, "agent 3, but there are 3 agents");
-    assert_int_equal(fplt_dataset_pick(dataset, NULL, 0, &picked, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__dataset_pick(dataset, NULL, 0, &picked, &error), FPLT_BAD_VALUE);
     fplt_dataset_destroy(dataset);
 }
 
@@ -200,7 +240,7 @@ static fplt_status make_and_pick(void *context)
     fplt_status status =
         fplt_dataset_from_rows(&rows, FPLT_TASK_BINARY, shares, 2, &dataset, &error);
     if (!status)
-        status = fplt_dataset_pick(dataset, (uint32_t[]){1}, 1, &picked, &error);
+        status = fplt__dataset_pick(dataset, (uint32_t[]){1}, 1, &picked, &error);
     fplt_dataset_destroy(picked);
     fplt_dataset_destroy(dataset);
     return status;
@@ -234,7 +274,7 @@ static void weights_and_offsets_go_with_their_rows(void **state)
     assert_beside(dataset);
     assert_true(fplt_dataset_shard(dataset, 1).weight[0] == 13);
     const uint32_t last[] = {1};
-    assert_ok(fplt_dataset_pick(dataset, last, 1, &other, &error), error);
+    assert_ok(fplt__dataset_pick(dataset, last, 1, &other, &error), error);
     assert_beside(other);
     fplt_dataset_destroy(other);
     fplt_partition_settings shuffled = fplt_partition_defaults();
@@ -249,8 +289,8 @@ static void weights_and_offsets_go_with_their_rows(void **state)
     fplt_dataset_destroy(test);
     fplt_dataset_destroy(other);
     fplt_dataset_destroy(dataset);
-    weight[2] = 0;
-    refuse(rows, FPLT_TASK_BINARY, shares, 2, "row 2 has weight 0");
+    weight[2] = -1;
+    refuse(rows, FPLT_TASK_BINARY, shares, 2, "row 2 has weight -1");
     weight[2] = 1;
     offset[3] = INFINITY;
     refuse(rows, FPLT_TASK_BINARY, shares, 2, "row 3 has offset inf");
@@ -267,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shards_are_views_of_the_rows),
         cmocka_unit_test(a_shard_of_csr_rows_can_be_copied_again),
+        cmocka_unit_test(columns_make_the_rows_in_their_order),
         cmocka_unit_test(bad_rows_are_refused),
         cmocka_unit_test(outputs_follow_the_classes),
         cmocka_unit_test(a_description_counts),

@@ -1,5 +1,6 @@
 /* LIBSVM and NPY, and writing: what is written is read again to the last bit. */
 #include "helpers.h"
+#include "data/dataset_access.h"
 
 #include <dirent.h>
 #include <locale.h>
@@ -101,7 +102,7 @@ static void a9a_and_mushrooms(void **state)
     print_message("# a9a was read in %.1f ms\n", 1e3 * (seconds() - before));
     assert_int_equal(fplt_dataset_rows(dataset), 32561);
     assert_int_equal(fplt_dataset_features(dataset), 123);
-    assert_int_equal(fplt_dataset_class_rows(dataset, 1), 7841);
+    assert_int_equal(fplt__dataset_class_rows(dataset, 1), 7841);
     fplt_partition_settings settings = fplt_partition_defaults();
     settings.agents = 100;
     assert_ok(fplt_dataset_partition(dataset, &settings, &shards, &error), error);
@@ -124,7 +125,7 @@ static void a9a_and_mushrooms(void **state)
               error);
     assert_int_equal(fplt_dataset_rows(dataset), 8124);
     assert_int_equal(fplt_dataset_features(dataset), 112);
-    assert_int_equal(fplt_dataset_class_rows(dataset, 1), 3916);
+    assert_int_equal(fplt__dataset_class_rows(dataset, 1), 3916);
     assert_string_equal(fplt_dataset_class_name(dataset, 1), "1");
     assert_true(fplt_dataset_all(dataset).label[0] == 1);
     fplt_dataset_destroy(dataset);
@@ -326,7 +327,7 @@ static void what_is_written_is_read_to_the_last_bit(void **state)
                 assert_same_values(dataset, read);
                 if (i == 0)
                     assert_same_agents(dataset, read);
-                assert_int_equal(fplt_dataset_describe(read).sparse, i == 1);
+                assert_int_equal(fplt__dataset_describe(read).sparse, i == 1);
                 fplt_dataset_destroy(read);
                 fplt_dataset_destroy(dataset);
             }

@@ -5,8 +5,10 @@
 
 #include "helpers.h"
 
-#include "fedplt/file.h"
+#include "base/file.h"
 #include "fedplt/schema.h"
+#include "data/dataset_access.h"
+#include "data/schema_access.h"
 
 static struct folder folder;
 
@@ -14,7 +16,7 @@ static char *load(const char *path, size_t *size)
 {
     fplt_error error;
     char *bytes;
-    assert_ok(fplt_file_read(path, SIZE_MAX, &bytes, size, &error), error);
+    assert_ok(fplt__file_read(path, SIZE_MAX, &bytes, size, &error), error);
     return bytes;
 }
 
@@ -70,7 +72,7 @@ static fplt_dataset *patients(void)
         "  place: {type: site, names: [north, south]}\n";
     fplt_schema *schema;
     fplt_error error;
-    assert_ok(fplt_schema_parse(schema_text, strlen(schema_text), "s.yaml", &schema, &error),
+    assert_ok(fplt__schema_parse(schema_text, strlen(schema_text), "s.yaml", &schema, &error),
               error);
     fplt_dataset *dataset = read_text_as("p.csv",
                                          "age,arm,t,e,w,o,who,place\n30,a,5,yes,1,0.5,x,south\n"
@@ -137,8 +139,8 @@ static void names_and_places_come_back(void **state)
     back = read_file(path, (fplt_read_settings){.features = fplt_dataset_features(from)});
     assert_string_equal(fplt_dataset_agent_name(back, 0), "b");
     assert_string_equal(fplt_dataset_class_name(back, 0), fplt_dataset_class_name(from, 0));
-    assert_string_equal(fplt_dataset_row_id(back, 1), "\xc3\xa9");
-    assert_int_equal(fplt_dataset_row_number(back, 1), 3);
+    assert_string_equal(fplt__dataset_row_id(back, 1), "\xc3\xa9");
+    assert_int_equal(fplt__dataset_row_number(back, 1), 3);
     assert_string_equal(fplt_dataset_feature_name(back, 0), fplt_dataset_feature_name(from, 0));
     fplt_dataset_destroy(back);
     fplt_dataset *alone = read_file(path, (fplt_read_settings){.site = "none", .label = "none"});
@@ -199,14 +201,14 @@ static void schemas_must_agree(void **state)
     const char *path = folder_file(&folder, "s.fplt");
     assert_ok(fplt_dataset_write(from, path, NULL, &error), error);
     char *bytes = load(path, &size);
-    const fplt_schema *same = fplt_dataset_schema(from);
+    const fplt_schema *same = fplt__dataset_schema(from);
     fplt_dataset *back = read_file(path, (fplt_read_settings){.schema = same});
-    assert_string_equal(fplt_schema_digest(fplt_dataset_schema(back)), fplt_schema_digest(same));
-    assert_true(fplt_dataset_persons(back, 0)[0] == fplt_dataset_persons(from, 0)[0]);
+    assert_string_equal(fplt__schema_digest(fplt__dataset_schema(back)), fplt__schema_digest(same));
+    assert_true(fplt__dataset_persons(back, 0)[0] == fplt__dataset_persons(from, 0)[0]);
     fplt_schema *other;
     static const char text[] = "columns: {age: {type: number, bounds: 0..1}, y: {type: label, "
                                "classes: [a, b]}}";
-    assert_ok(fplt_schema_parse(text, strlen(text), "o.yaml", &other, &error), error);
+    assert_ok(fplt__schema_parse(text, strlen(text), "o.yaml", &other, &error), error);
     refuse_bytes("s", bytes, size, &(fplt_read_settings){.schema = other},
                  "s: ", "by another schema");
     fplt_schema_destroy(other);

@@ -1,5 +1,6 @@
 /* Generators: moments against the formulas, the spectrum against LAPACK, independence of agents. */
 #include "helpers.h"
+#include "data/dataset_access.h"
 
 #include <lapacke.h>
 
@@ -179,8 +180,8 @@ static void planted_classes_are_all_there(void **state)
     assert_int_equal(fplt_dataset_outputs(dataset), 4);
     size_t rows = 0;
     for (uint32_t c = 0; c < 4; c++) {
-        assert_true(fplt_dataset_class_rows(dataset, c) > 0);
-        rows += fplt_dataset_class_rows(dataset, c);
+        assert_true(fplt__dataset_class_rows(dataset, c) > 0);
+        rows += fplt__dataset_class_rows(dataset, c);
     }
     assert_int_equal(rows, fplt_dataset_rows(dataset));
     fplt_dataset_destroy(dataset);
@@ -249,7 +250,7 @@ static void rows_may_be_unequal(void **state)
     settings.rows = 50;
     settings.agents = 500;
     fplt_dataset *dataset = generated(&settings);
-    fplt_description about = fplt_dataset_describe(dataset);
+    fplt__description about = fplt__dataset_describe(dataset);
     assert_int_equal(about.fewest_rows, 30);
     assert_int_equal(about.most_rows, 70);
     assert_near((double)about.rows / 500, 50, 5 * 11.8 / sqrt(500));
@@ -356,9 +357,9 @@ static void failed_allocations_leave_nothing(void **state)
 {
     (void)state;
     const char *help;
-    for (size_t i = 0; fplt_generator_list(i, &help); i++) {
+    for (size_t i = 0; fplt__generator_list(i, &help); i++) {
         fplt_generate_settings settings = fplt_generate_defaults();
-        settings.name = fplt_generator_list(i, NULL);
+        settings.name = fplt__generator_list(i, NULL);
         settings.agents = 3;
         settings.rows = 8;
         survives_failed_allocations(generate_once, &settings);

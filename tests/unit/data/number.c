@@ -2,6 +2,7 @@
  * the environment asks for as many random ones. */
 #include "testing.h"
 
+#include "base/random.h"
 #include "data/text.h"
 #include "fedplt/random.h"
 
@@ -57,7 +58,7 @@ static void random_doubles(void **state)
     fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
     for (long i = 0; i < count; i++) {
         char text[64];
-        double value = of_bits(fplt_stream_bits(&stream));
+        double value = of_bits(fplt__stream_bits(&stream));
         if (!isfinite(value))
             continue;
         snprintf(text, sizeof text, "%.*g", (int)(1 + i % 21), value);
@@ -98,7 +99,7 @@ static void halfway(void **state)
     fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, 0, 0, 0);
     for (int i = 0; i < 4000; i++) {
         char text[1300];
-        uint64_t bits = fplt_stream_bits(&stream) & ~(UINT64_C(1) << 63);
+        uint64_t bits = fplt__stream_bits(&stream) & ~(UINT64_C(1) << 63);
         /* moderate exponents, whose midpoint is no longer than a number may be; some are subnormal */
         bits = i % 8 ? (bits & ((UINT64_C(1) << 52) - 1)) | (uint64_t)(1023 - 60 + i % 160) << 52
                      : bits % (UINT64_C(1) << 20);

@@ -1,5 +1,6 @@
 /* Partitions and held-out rows: every row once, sizes as numpy.array_split, shares as Dirichlet. */
 #include "helpers.h"
+#include "data/dataset_access.h"
 
 /* Rows whose only feature is their number. */
 static fplt_dataset *numbered(size_t count, uint32_t classes, int sparse)
@@ -77,10 +78,10 @@ static void every_row_goes_to_one_agent(void **state)
     const double alphas[] = {1e-9, 0.01, 0.5, 100};
     for (int sparse = 0; sparse < 2; sparse++) {
         fplt_dataset *source = numbered(100, 3, sparse);
-        for (size_t p = 0; fplt_partition_list(p, NULL); p++)
+        for (size_t p = 0; fplt__partition_list(p, NULL); p++)
             for (size_t a = 0; a < 5; a++)
                 for (size_t b = 0; b < 4; b++) {
-                    settings.name = fplt_partition_list(p, NULL);
+                    settings.name = fplt__partition_list(p, NULL);
                     settings.agents = agents[a];
                     settings.alpha = alphas[b];
                     settings.seed = 17 * b + a;
@@ -295,8 +296,8 @@ static fplt_status partition_once(void *context)
 static void failed_allocations_leave_nothing(void **state)
 {
     (void)state;
-    for (size_t p = 0; fplt_partition_list(p, NULL); p++) {
-        fplt_partition_settings settings = {fplt_partition_list(p, NULL), 3, 0.1, 0};
+    for (size_t p = 0; fplt__partition_list(p, NULL); p++) {
+        fplt_partition_settings settings = {fplt__partition_list(p, NULL), 3, 0.1, 0};
         survives_failed_allocations(partition_once, &settings);
     }
 }

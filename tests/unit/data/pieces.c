@@ -3,8 +3,9 @@
  * that has everything of them. */
 #include "helpers.h"
 
+#include "data/dataset_access.h"
 #include "data/scan.h"
-#include "fedplt/file.h"
+#include "base/file.h"
 
 static struct folder folder;
 
@@ -22,7 +23,7 @@ static struct content content_of(const fplt_dataset *dataset)
     if (!dataset)
         return content;
     assert_ok(fplt_dataset_write(dataset, path, NULL, &error), error);
-    assert_ok(fplt_file_read(path, SIZE_MAX, &content.bytes, &content.size, &error), error);
+    assert_ok(fplt__file_read(path, SIZE_MAX, &content.bytes, &content.size, &error), error);
     remove(path);
     return content;
 }
@@ -218,7 +219,7 @@ static void sentences_are_the_same(void **state)
     static const char *const ends[] = {
         "north,c1,x,red,1,p1,1\n",         /* no number */
         "north,c1,1,red,1,p1\n",           /* a field too few */
-        "north,c1,1,red,1,p1,0\n",         /* a weight of 0 */
+        "north,c1,1,red,1,p1,-1\n",        /* a weight below 0 */
         "north,c1,1,\"red,1,p1,1\nmore\n", /* a quote that stays open */
         "north,c1,1,r\"ed,1,p1,1\n",       /* a quote within a field */
         "north,c1,1,\"red\"x,1,p1,1\n",    /* text behind a quote */
@@ -445,7 +446,7 @@ static void files_are_the_same(void **state)
 int main(void)
 {
     folder_make(&folder);
-    fplt_read_watch(watch, NULL);
+    fplt__read_watch(watch, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_the_same),
         cmocka_unit_test(labels_turn_at_the_same_row),

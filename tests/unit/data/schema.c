@@ -6,6 +6,8 @@
 #include "helpers.h"
 
 #include "fedplt/schema.h"
+#include "data/dataset_access.h"
+#include "data/schema_access.h"
 
 static const char patients[] =
     "columns:\n"
@@ -20,7 +22,7 @@ static fplt_schema *parse(const char *text)
 {
     fplt_schema *schema;
     fplt_error error;
-    assert_ok(fplt_schema_parse(text, strlen(text), "s.yaml", &schema, &error), error);
+    assert_ok(fplt__schema_parse(text, strlen(text), "s.yaml", &schema, &error), error);
     return schema;
 }
 
@@ -29,7 +31,7 @@ static fplt_dataset *read_by(const char *schema_text, const char *name, const ch
     fplt_schema *schema = parse(schema_text);
     fplt_dataset *dataset = read_text_as(name, text, &(fplt_read_settings){.schema = schema});
     fplt_schema_destroy(schema); /* the data set keeps it */
-    assert_non_null(fplt_dataset_schema(dataset));
+    assert_non_null(fplt__dataset_schema(dataset));
     return dataset;
 }
 
@@ -118,16 +120,16 @@ static void beside_the_features(void **state)
     assert_memory_equal(all.weight, weight, sizeof weight);
     assert_memory_equal(all.offset, offset, sizeof offset);
     assert_memory_equal(all.label, label, sizeof label);
-    assert_memory_equal(fplt_dataset_persons(dataset, 0), person, sizeof person);
-    assert_true(fplt_dataset_persons(dataset, 1)[0] == 0);
+    assert_memory_equal(fplt__dataset_persons(dataset, 0), person, sizeof person);
+    assert_true(fplt__dataset_persons(dataset, 1)[0] == 0);
     uint32_t last = 1;
     fplt_dataset *picked;
     fplt_error error;
-    assert_ok(fplt_dataset_pick(dataset, &last, 1, &picked, &error), error);
-    assert_true(fplt_dataset_persons(picked, 0)[0] == 0);
-    assert_ptr_equal(fplt_dataset_schema(picked), fplt_dataset_schema(dataset));
+    assert_ok(fplt__dataset_pick(dataset, &last, 1, &picked, &error), error);
+    assert_true(fplt__dataset_persons(picked, 0)[0] == 0);
+    assert_ptr_equal(fplt__dataset_schema(picked), fplt__dataset_schema(dataset));
     fplt_dataset_destroy(dataset); /* the picked one keeps the schema */
-    assert_non_null(fplt_schema_text(fplt_dataset_schema(picked)));
+    assert_non_null(fplt__schema_text(fplt__dataset_schema(picked)));
     fplt_dataset_destroy(picked);
 }
 
@@ -153,7 +155,7 @@ static void rows_beyond_those_of_a_person_are_neutral(void **state)
     assert_memory_equal(all.weight, weight, sizeof weight);
     assert_memory_equal(all.offset, offset, sizeof offset);
     assert_memory_equal(all.label, label, sizeof label);
-    assert_int_equal(fplt_schema_most(fplt_dataset_schema(dataset)), 2);
+    assert_int_equal(fplt__schema_most(fplt__dataset_schema(dataset)), 2);
     fplt_dataset_destroy(dataset);
 }
 
@@ -183,7 +185,7 @@ static void libsvm_entries(void **state)
     assert_null(transform.mean);
     assert_true(transform.scale[2] == 4);
     fplt_transform_clear(&transform);
-    assert_true(fabs(fplt_schema_radius(fplt_dataset_schema(dataset), 1) - sqrt(3)) < 1e-15);
+    assert_true(fabs(fplt__schema_radius(fplt__dataset_schema(dataset), 1) - sqrt(3)) < 1e-15);
     fplt_dataset_destroy(dataset);
 }
 
@@ -206,10 +208,36 @@ static void declared_bounds_scale(void **state)
     assert_memory_equal(fplt_dataset_all(dataset).label, labels, sizeof labels);
     assert_int_equal(fplt_dataset_task(dataset), FPLT_TASK_REGRESSION);
     fplt_transform_clear(&transform);
-    const fplt_schema *schema = fplt_dataset_schema(dataset);
-    assert_true(fabs(fplt_schema_radius(schema, 1) - sqrt(1 + 4 + 1)) < 1e-15);
-    assert_true(fabs(fplt_schema_radius(schema, 0) - sqrt(900 + 25 + 1)) < 1e-12);
+    const fplt_schema *schema = fplt__dataset_schema(dataset);
+    assert_true(fabs(fplt__schema_radius(schema, 1) - sqrt(1 + 4 + 1)) < 1e-15);
+    assert_true(fabs(fplt__schema_radius(schema, 0) - sqrt(900 + 25 + 1)) < 1e-12);
     fplt_dataset_destroy(dataset);
+}
+
+/* Rows that a schema scales are no longer than the radius that noise is computed for, not by a rounding error. */
+static void declared_rows_are_shortened(void **state)
+{
+    (void)state;
+    static const double radii[] = {1, 0.3, 1.7};
+    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+        fplt_dataset *dataset =
+            read_by("header: no\ncolumns:\n  a: {type: number, bounds: 10..30, missing: 20}\n"
+                    "  b: {type: number, bounds: 0..5, centre: 1, scale: 2, missing: 1}\n"
+                    "  y: {type: label, bounds: -4..2, missing: 0}\n",
+                    "x.csv", "10,5,1\n99,5,1\n30,4.7,1\n");
+        fplt_transform transform;
+        fplt_error error;
+        fplt_transform_settings by = {.standardise = "schema", .radius = radii[i]};
+        assert_ok(fplt_transform_fit(dataset, &by, &transform, &error), error);
+        assert_ok(fplt_transform_apply(&transform, dataset, &error), error);
+        const double *rows = fplt_dataset_all(dataset).dense;
+        for (size_t r = 0; r < 3; r++) {
+            double norm = sqrt(rows[2 * r] * rows[2 * r] + rows[2 * r + 1] * rows[2 * r + 1]);
+            assert_true(norm <= radii[i] && norm > 0.999999 * radii[i]);
+        }
+        fplt_transform_clear(&transform);
+        fplt_dataset_destroy(dataset);
+    }
 }
 
 /* The digest is that of Python's hashlib.blake2b(text, digest_size=32). */
@@ -229,24 +257,24 @@ static void canonical_text(void **state)
         "\"place\":{\"type\":\"site\",\"names\":{\"north\":[\"north\"],\"south\":[\"south\"]}},"
         "\"who\":{\"type\":\"ignore\"}}}";
     fplt_schema *schema = parse(patients);
-    assert_string_equal(fplt_schema_text(schema), expected);
-    assert_string_equal(fplt_schema_digest(schema),
+    assert_string_equal(fplt__schema_text(schema), expected);
+    assert_string_equal(fplt__schema_digest(schema),
                         "5b94ba85a3c6da8bcd2a2152596acb761a61cdce1e918be9cbe2b3a2c0f9d19a");
     fplt_schema *again = parse(expected);
-    assert_string_equal(fplt_schema_text(again), expected);
-    assert_string_equal(fplt_schema_digest(again), fplt_schema_digest(schema));
+    assert_string_equal(fplt__schema_text(again), expected);
+    assert_string_equal(fplt__schema_digest(again), fplt__schema_digest(schema));
     fplt_schema_destroy(again);
     fplt_schema_destroy(schema);
     schema = parse(sparse);
-    again = parse(fplt_schema_text(schema));
-    assert_string_equal(fplt_schema_text(again), fplt_schema_text(schema));
+    again = parse(fplt__schema_text(schema));
+    assert_string_equal(fplt__schema_text(again), fplt__schema_text(schema));
     fplt_schema_destroy(again);
     fplt_schema_destroy(schema);
     schema = parse("columns: {\"a \\\"b\\\", \\n\\u00e4\": {type: number, bounds: .1..1e300},"
                    " y: {type: label, bounds: 0...5}}");
-    again = parse(fplt_schema_text(schema));
-    assert_string_equal(fplt_schema_feature(again, 0, NULL, NULL, NULL, NULL), "a \"b\", \nä");
-    assert_string_equal(fplt_schema_text(again), fplt_schema_text(schema));
+    again = parse(fplt__schema_text(schema));
+    assert_string_equal(fplt__schema_feature(again, 0, NULL, NULL, NULL, NULL), "a \"b\", \nä");
+    assert_string_equal(fplt__schema_text(again), fplt__schema_text(schema));
     fplt_schema_destroy(again);
     fplt_schema_destroy(schema);
 }
@@ -275,7 +303,9 @@ static void wrong_schemas(void **state)
         {"columns:\n  a: {type: category, levels: [refused]}\n", "s.yaml:2", "kept for"},
         {"columns:\n  a: {type: label}\n", "s.yaml:2", "either classes or bounds"},
         {"columns:\n  a: {type: label, classes: [x]}\n", "s.yaml:2", "at least 2"},
-        {"columns:\n  a: {type: weight, bounds: 0..1}\n", "s.yaml:2", "above 0"},
+        {"columns:\n  a: {type: weight, bounds: -1..1}\n", "s.yaml:2", "at 0 or above it"},
+        {"columns:\n  a: {type: weight, bounds: 0..0}\n", "s.yaml:2", ""},
+        {"columns:\n  a: {type: time, bounds: 0..1}\n", "s.yaml:2", "above 0"},
         {"columns:\n  a: {type: person, most: 0}\n", "s.yaml:2", "at least 1"},
         {"columns:\n  a: {type: person, most: 1, other: ann}\n", "s.yaml:2",
          "neutral-row or refused"},
@@ -291,7 +321,7 @@ static void wrong_schemas(void **state)
         fplt_schema *schema;
         fplt_error error;
         fplt_status status =
-            fplt_schema_parse(cases[i].text, strlen(cases[i].text), "s.yaml", &schema, &error);
+            fplt__schema_parse(cases[i].text, strlen(cases[i].text), "s.yaml", &schema, &error);
         if (status != FPLT_BAD_DATA || strncmp(error.text, cases[i].where, strlen(cases[i].where)))
             fail_msg("%s: '%s' does not begin with %s", cases[i].text, error.text, cases[i].where);
         assert_contains(error.text, cases[i].part);
@@ -327,11 +357,11 @@ static void wrong_files(void **state)
               "'m'");
     fplt_schema *schema = parse(strict);
     fplt_error error;
-    assert_int_equal(fplt_schema_accepts_all(schema, &error), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__schema_accepts_all(schema, &error), FPLT_UNSUPPORTED);
     assert_contains(error.text, "'a'");
     fplt_schema_destroy(schema);
     schema = parse(patients);
-    assert_ok(fplt_schema_accepts_all(schema, &error), error);
+    assert_ok(fplt__schema_accepts_all(schema, &error), error);
     /* a model looks at other data: no label, unknown sites, more columns */
     fplt_read_settings read = {.schema = schema, .leave_out = 1, .label = "none"};
     fplt_dataset *dataset =
@@ -355,18 +385,18 @@ static void drafts_read_their_own_file(void **state)
     write_text(path, data);
     char *text;
     fplt_read_settings read = fplt_read_defaults();
-    assert_ok(fplt_schema_draft(&path, 1, &read, &text, &error), error);
+    assert_ok(fplt__schema_draft(&path, 1, &read, &text, &error), error);
     fplt_dataset *dataset = read_by(text, "x.csv", data);
     assert_int_equal(fplt_dataset_rows(dataset), 3);
     assert_int_equal(fplt_dataset_features(dataset), 1 + 3 + 2 + 1);
     fplt_rows all = fplt_dataset_all(dataset);
     assert_true(value_at(&all, 0, 0) == 1.5 && value_at(&all, 1, 6) == 1e6);
-    assert_ok(fplt_schema_accepts_all(fplt_dataset_schema(dataset), &error), error);
+    assert_ok(fplt__schema_accepts_all(fplt__dataset_schema(dataset), &error), error);
     fplt_dataset_destroy(dataset);
     fplt_free(text);
     write_text(path, "1 1:0.5 4:-2\n-1 2:1\n");
     read.format = "libsvm";
-    assert_ok(fplt_schema_draft(&path, 1, &read, &text, &error), error);
+    assert_ok(fplt__schema_draft(&path, 1, &read, &text, &error), error);
     dataset = read_by(text, "x", "1 1:0.5 4:-2\n-1 2:1\n");
     assert_int_equal(fplt_dataset_features(dataset), 4);
     fplt_dataset_destroy(dataset);
@@ -399,7 +429,7 @@ static fplt_status attempt(void *context)
     static const char data[] = "who,place,age,pain,sick,smoke\na,south,30,0,0,no\n"
                                "b,north,3,2.0,3,ex\n";
     (void)context;
-    fplt_status status = fplt_schema_parse(patients, strlen(patients), "s.yaml", &schema, NULL);
+    fplt_status status = fplt__schema_parse(patients, strlen(patients), "s.yaml", &schema, NULL);
     if (status)
         return status;
     fplt_read_settings read = {.schema = schema};
@@ -424,6 +454,7 @@ int main(void)
         cmocka_unit_test(rows_beyond_those_of_a_person_are_neutral),
         cmocka_unit_test(libsvm_entries),
         cmocka_unit_test(declared_bounds_scale),
+        cmocka_unit_test(declared_rows_are_shortened),
         cmocka_unit_test(canonical_text),
         cmocka_unit_test(wrong_schemas),
         cmocka_unit_test(wrong_files),

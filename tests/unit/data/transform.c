@@ -1,7 +1,11 @@
 /* Transforms: moments after standardising, norms after shortening, the same for other data. */
 #include "helpers.h"
 
+#include "base/settings.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
+#include "data/fill.h"
+#include "data/tables.h"
 
 static fplt_dataset *clouds(uint64_t seed)
 {
@@ -138,7 +142,7 @@ static void no_row_is_longer_than_the_radius(void **state)
             if (was <= radii[i])
                 assert_memory_equal(now.dense + r * 5, old.dense + r * 5, 5 * sizeof(double));
         }
-        assert_true(fplt_dataset_describe(dataset).largest_norm <= radii[i]);
+        assert_true(fplt__dataset_describe(dataset).largest_norm <= radii[i]);
         fplt_dataset_destroy(dataset);
         fplt_dataset_destroy(before);
     }
@@ -156,9 +160,9 @@ static void huge_and_tiny_rows_are_shortened_too(void **state)
                          &settings);
         fplt_transform transform = fitted(dataset, NULL, radii[i]);
         apply(&transform, dataset);
-        assert_true(fplt_dataset_describe(dataset).largest_norm <= radii[i]);
+        assert_true(fplt__dataset_describe(dataset).largest_norm <= radii[i]);
         if (radii[i] > 1e-310)
-            assert_close(fplt_dataset_describe(dataset).largest_norm, radii[i], 1e-14);
+            assert_close(fplt__dataset_describe(dataset).largest_norm, radii[i], 1e-14);
         fplt_dataset_destroy(dataset);
     }
 }
@@ -252,7 +256,7 @@ static fplt_dataset *with_holes(int sparse)
               error);
     fplt_dataset *own;
     static const uint32_t both[] = {0, 1};
-    assert_ok(fplt_dataset_pick(dataset, both, 2, &own, &error), error);
+    assert_ok(fplt__dataset_pick(dataset, both, 2, &own, &error), error);
     fplt_dataset_destroy(dataset);
     /* only a reader makes rows with missing values */
     double *held = sparse ? own->value : own->dense;
@@ -294,6 +298,78 @@ static void missing_values_are_filled_from_what_is_there(void **state)
         }
 }
 
+static void values_on_a_grid_are_filled_by_its_cells(void **state)
+{
+    (void)state;
+    /* the six values of column 2 are in cells 0, 0, 0, 4, 4, 7: the median is between 2.5/3 and 4 + 0.5/2 */
+    static const struct {
+        const char *name, *bounds;
+        unsigned cells;
+        double fill[3];
+    } cases[] = {{"median", "2=0..10", 10, {0, 2.541666666666667, 2}},
+                 {"median", "2=0..5", 1, {0, 2.5, 2}},
+                 {"most-frequent", "2=-1..7,3=0..2", 0, {-2, 0, 2}}};
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            fplt_dataset *dataset = with_holes(sparse);
+            fplt__span names[] = {{"1", 1}, {"2", 1}, {"3", 1}};
+            fplt_transform_settings settings = {.fill = cases[i].name,
+                                                .fill_bounds = cases[i].bounds,
+                                                .fill_cells = cases[i].cells};
+            fplt_transform transform;
+            fplt_error error;
+            assert_ok(fplt__names_make(names, 3, &dataset->feature_names, &error), error);
+            assert_ok(fplt_transform_fit(dataset, &settings, &transform, &error), error);
+            for (size_t j = 0; j < 3; j++)
+                if (fabs(transform.fill[j] - cases[i].fill[j]) > 1e-12)
+                    fail_msg("%s of %s, feature %zu: %.17g, not %.17g", cases[i].name,
+                             cases[i].bounds, j, transform.fill[j], cases[i].fill[j]);
+            fplt_transform_clear(&transform);
+            settings.fill_bounds = "2=5..0";
+            assert_int_equal(fplt_transform_fit(dataset, &settings, &transform, &error),
+                             FPLT_BAD_VALUE);
+            assert_contains(error.text, "LOW..HIGH");
+            settings.fill = "most-frequent";
+            settings.fill_bounds = "2=0.5..3";
+            assert_int_equal(fplt_transform_fit(dataset, &settings, &transform, &error),
+                             FPLT_BAD_VALUE);
+            assert_contains(error.text, "whole numbers");
+            fplt_dataset_destroy(dataset);
+        }
+}
+
+/* A largest value, and the power of two above it that a site may tell instead, give one unit. */
+static void the_unit_of_a_sum_does_not_depend_on_rounding(void **state)
+{
+    (void)state;
+    static const double largest[] = {5, 8, 0.3, 1, 1e300, 1e-300};
+    static const int power[] = {3, 3, -1, 0, 997, -996};
+    for (size_t i = 0; i < sizeof power / sizeof *power; i++) {
+        assert_int_equal(fplt__fill_power(largest[i]), power[i]);
+        assert_int_equal(fplt__fill_power(ldexp(1, power[i])), power[i]);
+    }
+    assert_int_equal(fplt__fill_power(0), 0);
+    assert_int_equal(fplt__fill_power(INFINITY), 0);
+}
+
+/* Two sites that lack a level of the other: what is missing is missing in all levels. */
+static void a_missing_category_is_missing_in_all_levels(void **state)
+{
+    (void)state;
+    static const uint32_t group[] = {0, 1, 1};
+    for (int sparse = 0; sparse < 2; sparse++) {
+        fplt_dataset *dataset = with_holes(sparse);
+        fplt_error error;
+        fplt_status status = fplt__dataset_spread_missing(dataset, group, &error);
+        fplt_rows all = fplt_dataset_all(dataset);
+        assert_int_equal(status, sparse ? FPLT_UNSUPPORTED : FPLT_OK);
+        assert_true(sparse || (isnan(value_at(&all, 1, 1)) && isnan(value_at(&all, 1, 2)) &&
+                               isnan(value_at(&all, 6, 1)) && value_at(&all, 6, 0) == 1e-300 &&
+                               value_at(&all, 3, 1) == 0.1 && isnan(value_at(&all, 3, 0))));
+        fplt_dataset_destroy(dataset);
+    }
+}
+
 static fplt_status fill_once(void *context)
 {
     fplt_transform transform;
@@ -316,8 +392,8 @@ static void balanced_rows_of_a_class_count_alike(void **state)
     (void)state;
     fplt_dataset *dataset = with_holes(0);
     fplt_error error;
-    assert_ok(fplt_dataset_balance(dataset, &error), error);
-    assert_ok(fplt_dataset_balance(dataset, &error), error); /* on weights that are there */
+    assert_ok(fplt__dataset_balance(dataset, &error), error);
+    assert_ok(fplt__dataset_balance(dataset, &error), error); /* on weights that are there */
     fplt_rows all = fplt_dataset_all(dataset);
     for (size_t r = 0; r < all.count; r++)
         assert_true(fabs(all.weight[r] - pow(7.0 / (2 * (all.label[r] > 0 ? 4 : 3)), 2)) < 1e-15);
@@ -331,7 +407,7 @@ static void tables_agree_with_the_structs(void **state)
     fplt_settings *settings;
     fplt_error error;
     assert_ok(fplt_settings_create(&settings, &error), error);
-    assert_ok(fplt_settings_add(settings, "generate", fplt_generate_table, &error), error);
+    assert_ok(fplt_settings_add(settings, "generate", fplt__generate_table, &error), error);
     fplt_generate_settings generate = fplt_generate_defaults();
     assert_string_equal(fplt_settings_text(settings, "generator"), generate.name);
     assert_int_equal(fplt_settings_integer(settings, "agents"), generate.agents);
@@ -345,19 +421,19 @@ static void tables_agree_with_the_structs(void **state)
     fplt_settings_destroy(settings);
 
     assert_ok(fplt_settings_create(&settings, &error), error);
-    assert_ok(fplt_settings_add(settings, "data", fplt_read_table, &error), error);
-    assert_ok(fplt_settings_add(settings, "partition", fplt_partition_table, &error), error);
-    assert_ok(fplt_settings_add(settings, "transform", fplt_transform_table, &error), error);
+    assert_ok(fplt_settings_add(settings, "data", fplt__read_table, &error), error);
+    assert_ok(fplt_settings_add(settings, "partition", fplt__partition_table, &error), error);
+    assert_ok(fplt_settings_add(settings, "transform", fplt__transform_table, &error), error);
     assert_int_equal(fplt_settings_integer(settings, "agents"), fplt_partition_defaults().agents);
     assert_true(fplt_settings_real(settings, "alpha") == fplt_partition_defaults().alpha);
     assert_string_equal(fplt_settings_text(settings, "standardise"),
                         fplt_transform_defaults().standardise);
-    assert_int_equal(fplt_settings_complete(settings, &error), FPLT_BAD_VALUE);
-    for (size_t i = 0; fplt_format_list(i, NULL); i++)
-        assert_ok(fplt_settings_set(settings, "format", fplt_format_list(i, NULL), "test", &error),
+    assert_int_equal(fplt__settings_complete(settings, &error), FPLT_BAD_VALUE);
+    for (size_t i = 0; fplt__format_list(i, NULL); i++)
+        assert_ok(fplt_settings_set(settings, "format", fplt__format_list(i, NULL), "test", &error),
                   error);
-    for (size_t i = 0; fplt_partition_list(i, NULL); i++)
-        assert_ok(fplt_settings_set(settings, "partition", fplt_partition_list(i, NULL), "test",
+    for (size_t i = 0; fplt__partition_list(i, NULL); i++)
+        assert_ok(fplt_settings_set(settings, "partition", fplt__partition_list(i, NULL), "test",
                                     &error),
                   error);
     assert_int_equal(fplt_settings_set(settings, "missing", "keep", "test", &error),
@@ -376,6 +452,9 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(failed_allocations_leave_nothing),
         cmocka_unit_test(missing_values_are_filled_from_what_is_there),
+        cmocka_unit_test(values_on_a_grid_are_filled_by_its_cells),
+        cmocka_unit_test(the_unit_of_a_sum_does_not_depend_on_rounding),
+        cmocka_unit_test(a_missing_category_is_missing_in_all_levels),
         cmocka_unit_test(failed_fills_leave_nothing),
         cmocka_unit_test(balanced_rows_of_a_class_count_alike),
         cmocka_unit_test(tables_agree_with_the_structs),

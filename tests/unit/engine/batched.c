@@ -2,8 +2,13 @@
  * kernel, whoever they go with. */
 #include "problems.h"
 
+#include "base/random.h"
+#include "engine/engine_access.h"
+#include "engine/hub_node.h"
 #include "engine/member.h"
 #include "objective/objective.h"
+#include "solver/solver.h"
+#include "fedplt/participation.h"
 
 enum { AGENTS = 23, MAX_ROWS = 40, MAX_FEATURES = 20, EPOCHS = 7 };
 
@@ -68,16 +73,16 @@ static void compare_runs(const fplt_objective *objective, int has_linear, int ha
     fplt_training training = fplt_training_defaults();
     training.epochs = EPOCHS;
     double *scratch =
-        aligned_alloc(64, (fplt_local_scratch(objective, &training) * 8 + 63) / 64 * 64);
+        aligned_alloc(64, (fplt__local_scratch(objective, &training) * 8 + 63) / 64 * 64);
     double linear[AGENTS][MAX_FEATURES + 1], centre[AGENTS][MAX_FEATURES + 1];
     double w[AGENTS][MAX_FEATURES + 1], alone[AGENTS][MAX_FEATURES + 1], *at[AGENTS];
     fplt_local local[AGENTS], *each[AGENTS];
     fplt_error error;
     fplt_stream stream = fplt_stream_make(5, 0, FPLT_FOR_TEST, n, 0, 0);
     for (uint32_t i = 0; i < AGENTS; i++) {
-        fplt_stream_normals(&stream, 1, linear[i], n);
-        fplt_stream_normals(&stream, 1, centre[i], n);
-        fplt_stream_normals(&stream, i % 4 == 3 ? 300 : 1, w[i], n);
+        fplt__stream_normals(&stream, 1, linear[i], n);
+        fplt__stream_normals(&stream, 1, centre[i], n);
+        fplt__stream_normals(&stream, i % 4 == 3 ? 300 : 1, w[i], n);
         memcpy(alone[i], w[i], sizeof w[i]);
         local[i] = (fplt_local){.problem = {.objective = objective,
                                             .agent = i,
@@ -97,7 +102,7 @@ static void compare_runs(const fplt_objective *objective, int has_linear, int ha
     for (uint32_t i = 0; i < AGENTS; i++) {
         assert_true(local[i].gradients == EPOCHS);
         local[i].gradients = 0;
-        assert_ok(fplt_local_run(&local[i], alone[i], &error), error);
+        assert_ok(fplt__local_run(&local[i], alone[i], &error), error);
         assert_memory_equal(w[i], alone[i], n * sizeof *w[i]);
         assert_true(local[i].gradients == EPOCHS);
     }
@@ -156,13 +161,13 @@ static void measures_side_by_side(void **state)
             for (int point = 0; point < 3; point++) {
                 fplt_objective *objective =
                     mixed_cost(features, features % 2 ? 12 : MAX_ROWS, 0, &settings);
-                size_t n = fplt_objective_dimension(objective), each = n + FPLT_MEASURES;
+                size_t n = fplt_objective_dimension(objective), each = n + FPLT__MEASURES;
                 double x[MAX_FEATURES + 1], together[FPLT__MEMBERS * (MAX_FEATURES + 9)],
                     alone[MAX_FEATURES + 9];
                 double *scratch =
                     aligned_alloc(64, (fplt_objective_scratch(objective) * 8 + 63) / 64 * 64);
                 fplt_stream stream = fplt_stream_make(7, 0, FPLT_FOR_TEST, n, (uint64_t)point, 0);
-                fplt_stream_normals(&stream, point == 0 ? 0 : point == 1 ? 1 : 400, x, n);
+                fplt__stream_normals(&stream, point == 0 ? 0 : point == 1 ? 1 : 400, x, n);
                 for (uint32_t i = 0; i + FPLT__MEMBERS <= AGENTS; i++) {
                     if (!fplt__members_measure(objective, i, x, together, scratch))
                         continue;
@@ -199,7 +204,7 @@ static void an_engine_has_the_bits_of_nodes(void **state)
         fplt_error error;
         fplt_plan plan = {
             .algorithm = settings.algorithm, .agents = AGENTS, .dimension = N, .seed = 4};
-        plan.parameter[0] = fplt_engine_parameters(engine)[0];
+        plan.parameter[0] = fplt__engine_parameters(engine)[0];
         fplt_hub *hub;
         fplt_node *node[AGENTS];
         uint64_t words[4 * N];
@@ -270,7 +275,7 @@ static void a_run_ends_at_the_first_that_diverges(void **state)
     fplt_objective *objective = mixed_cost(3, 9, 0, &cost);
     fplt_training training = fplt_training_defaults();
     double *scratch =
-        aligned_alloc(64, (fplt_local_scratch(objective, &training) * 8 + 63) / 64 * 64);
+        aligned_alloc(64, (fplt__local_scratch(objective, &training) * 8 + 63) / 64 * 64);
     double w[AGENTS][3], alone[3], *at[AGENTS];
     fplt_local local[AGENTS], *each[AGENTS];
     fplt_error error;
@@ -290,7 +295,7 @@ static void a_run_ends_at_the_first_that_diverges(void **state)
     for (uint32_t i = 0; i < BAD; i++) {
         for (size_t j = 0; j < 3; j++)
             alone[j] = 1;
-        assert_ok(fplt_local_run(&local[i], alone, &error), error);
+        assert_ok(fplt__local_run(&local[i], alone, &error), error);
         assert_memory_equal(alone, w[i], sizeof alone);
     }
     free(scratch);

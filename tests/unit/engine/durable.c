@@ -1,13 +1,23 @@
 /* Hubs and nodes that live as bytes between any two calls give the engine's bits, for every
  * algorithm; agents make the round from the plan, measure as the engine does, and answer only what
  * they may. */
+#include "plans.h"
 #include "problems.h"
 
+#include "data/dataset_access.h"
+#include "engine/node.h"
+#include "engine/engine_access.h"
+#include "engine/hub_node.h"
 #include "engine/stopping.h"
-#include "fedplt/inference.h"
+#include "fedplt/encoding.h"
+#include "fedplt/generate.h"
 #include "fedplt/hub_node.h"
-#include "fedplt/sum.h"
+#include "fedplt/inference.h"
+#include "fedplt/participation.h"
+#include "fedplt/partition.h"
+#include "base/sum.h"
 #include "objective/objective.h"
+#include "report/inference.h"
 
 enum { AGENTS = 5, N = 3, ROUNDS = 12, ROOM = 4096 };
 
@@ -61,7 +71,7 @@ static fplt_node *new_node(const struct scene *scene, uint32_t i, uint64_t cap)
                               .cost = i,
                               .member_index = i,
                               .training = scene->settings.training,
-                              .cohort = fplt_engine_facts(scene->engine).cohort,
+                              .cohort = fplt__engine_facts(scene->engine).cohort,
                               .cap = cap};
     assert_ok(fplt_objective_curvature(scene->problem.objective, i, 0, &own.curvature, &error),
               error);
@@ -99,15 +109,15 @@ static void open_scene(struct scene *scene, const fplt_algorithm *algorithm)
     if (algorithm->allows & FPLT_ALLOWS_PARTIAL)
         scene->settings.participation = scene->half;
     scene->engine = engine_make(scene->problem.objective, &scene->settings);
-    fplt_facts facts = fplt_engine_facts(scene->engine);
+    fplt_facts facts = fplt__engine_facts(scene->engine);
     scene->plan = (fplt_plan){
         .algorithm = algorithm, .agents = AGENTS, .dimension = N, .seed = scene->settings.seed};
-    memcpy(scene->plan.parameter, fplt_engine_parameters(scene->engine),
+    memcpy(scene->plan.parameter, fplt__engine_parameters(scene->engine),
            fplt_algorithm_parameters(algorithm) * sizeof(double));
     scene->plan.step = algorithm->common_step ? algorithm->step(&facts, scene->plan.parameter) : 0;
     scene->shape = fplt_algorithm_shape(algorithm, scene->plan.parameter, N);
     fplt_hub *hub = new_hub(scene);
-    assert_ok(fplt_hub_enrol_all(hub, NULL, &error), error);
+    assert_ok(fplt__hub_enrol_all(hub, NULL, &error), error);
     scene->hub = keep_hub(hub);
     for (uint32_t i = 0; i < AGENTS; i++)
         scene->node[i] = keep_node(new_node(scene, i, 0));
@@ -137,12 +147,12 @@ static void exchange(struct scene *scene, const fplt_round *round, uint32_t iden
     assert_memory_equal(&received, &own, sizeof own);
     fplt_node *node = wake_node(scene, identity);
     assert_ok(fplt_node_train(node, &received, e, down, words, &error), error);
-    double gradients = fplt_node_gradients(node);
+    double gradients = fplt__node_gradients(node);
     scene->node[identity] = keep_node(node);
     node = wake_node(scene, identity);
     assert_ok(fplt_node_train(node, &received, e, down, again, &error), error);
     assert_memory_equal(words, again, fplt_plan_words(&scene->plan, e) * sizeof *words);
-    assert_true(gradients > 0 && fplt_node_gradients(node) == 0);
+    assert_true(gradients > 0 && fplt__node_gradients(node) == 0);
     scene->node[identity] = keep_node(node);
 }
 
@@ -181,25 +191,25 @@ static void one_round(struct scene *scene, uint64_t number)
 static void measure_by_hand(struct scene *scene, fplt_measure *measure)
 {
     fplt_error error;
-    fplt_sum *sum;
-    double x[N], sums[N + FPLT_MEASURES], work[N];
-    uint64_t words[2 * (N + FPLT_MEASURES)];
+    fplt__sum *sum;
+    double x[N], sums[N + FPLT__MEASURES], work[N];
+    uint64_t words[2 * (N + FPLT__MEASURES)];
     fplt_hub *hub = wake_hub(scene);
     assert_int_equal(fplt_hub_model(hub, x), FPLT_OK);
     scene->hub = keep_hub(hub);
-    assert_ok(fplt_sum_create_words(N + FPLT_MEASURES, -64, &sum, &error), error);
+    assert_ok(fplt__sum_create_words(N + FPLT__MEASURES, -64, &sum, &error), error);
     for (int pass = scene->shape.local_model < 0; pass < 2; pass++) {
-        fplt_sum_clear(sum);
+        fplt__sum_clear(sum);
         for (uint32_t i = 0; i < AGENTS; i++) {
             fplt_node *node = wake_node(scene, i);
-            assert_ok(pass ? fplt_node_measure(node, x, words, &error)
+            assert_ok(pass ? fplt__node_measure(node, x, words, &error)
                            : fplt_node_local_model(node, words, &error),
                       error);
-            assert_int_equal(fplt_sum_add_words(sum, 0, words, pass ? N + FPLT_MEASURES : N),
+            assert_int_equal(fplt__sum_add_words(sum, 0, words, pass ? N + FPLT__MEASURES : N),
                              FPLT_OK);
             scene->node[i] = keep_node(node);
         }
-        fplt_sum_read(sum, 0, sums, N + FPLT_MEASURES);
+        fplt__sum_read(sum, 0, sums, N + FPLT__MEASURES);
         for (size_t j = 0; !pass && j < N; j++)
             x[j] = sums[j] / AGENTS;
     }
@@ -208,7 +218,7 @@ static void measure_by_hand(struct scene *scene, fplt_measure *measure)
     assert_ok(fplt_prox_create(&none, N, N, &prox, &error), error);
     assert_ok(fplt__measure_read(prox, AGENTS, 1, x, sums, N, work, measure, &error), error);
     fplt_prox_destroy(prox);
-    fplt_sum_destroy(sum);
+    fplt__sum_destroy(sum);
 }
 
 static void bytes_give_the_engines_bits(void **state)
@@ -267,14 +277,15 @@ static void plans_travel(void **state)
                           .dimension = 9,
                           .seed = UINT64_C(0xfedcba9876543210),
                           .run = 3,
-                          .step = 0.125};
+                          .step = 0.125,
+                          .unit = 0x1.8p-30};
         for (size_t i = 0; i < fplt_algorithm_parameters(plan.algorithm); i++)
             plan.parameter[i] = 1.5 + (double)i;
         unsigned char bytes[300];
         size_t size = fplt_plan_encode(&plan, bytes, sizeof bytes);
         fplt_plan back;
         assert_ok(fplt_plan_decode(bytes, size, &back, &error), error);
-        assert_memory_equal(&back, &plan, sizeof plan);
+        assert_same_plan(&back, &plan);
         for (size_t cut = 0; cut < size; cut++)
             assert_int_equal(fplt_plan_decode(bytes, cut, &back, &error), FPLT_BAD_DATA);
         bytes[0]++;
@@ -316,7 +327,7 @@ static void a_node_answers_only_what_it_may(void **state)
     double down[N] = {0.1, 0.2, 0.3}, other[N] = {0.1, 0.2, 0.4};
     uint64_t first[2 * N], words[2 * N];
     fplt_round round;
-    fplt_round_make(&scene.plan, 3, 2, 1, NULL, &round);
+    fplt__round_make(&scene.plan, 3, 2, 1, NULL, &round);
     assert_int_equal(fplt_node_train(node, &round, 1, down, words, &error), FPLT_BAD_VALUE);
     assert_ok(fplt_node_train(node, &round, 0, down, first, &error), error);
     assert_ok(fplt_node_train(node, &round, 0, down, words, &error), error);
@@ -338,6 +349,22 @@ static void a_node_answers_only_what_it_may(void **state)
         assert_ok(fplt_node_train(node, &round, 0, down, words, &error), error);
     assert_int_equal(fplt_node_train(node, &round, 0, down, words, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "the 4 rounds that it may");
+    /* neither bytes nor parts of a node forget how many rounds it computed */
+    struct bytes kept = {.size = fplt_node_encode(node, NULL, 0)};
+    kept.at = malloc(kept.size);
+    assert_int_equal(fplt_node_encode(node, kept.at, kept.size), kept.size);
+    fplt_node *again = new_node(&scene, 1, 4), *parts = new_node(&scene, 1, 4);
+    assert_ok(fplt_node_decode(again, kept.at, kept.size, &error), error);
+    const fplt__node_parts found = fplt__node_get(node);
+    fplt__node_set(parts, &found);
+    round.number = 7;
+    assert_int_equal(fplt_node_train(again, &round, 0, down, first, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "the 4 rounds that it may");
+    assert_int_equal(fplt_node_train(parts, &round, 0, down, first, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "the 4 rounds that it may");
+    fplt_node_destroy(parts);
+    fplt_node_destroy(again);
+    free(kept.at);
     round.number = 5;
     assert_ok(fplt_node_train(node, &round, 0, down, first, &error), error);
     assert_memory_equal(first, words, sizeof words);
@@ -356,26 +383,26 @@ static void a_restarted_hub_is_enrolled_again(void **state)
         one_round(&scene, k);
     uint64_t before[2 * N], after[2 * N], words[2 * N];
     fplt_hub *hub = wake_hub(&scene);
-    fplt_hub_totals(hub, before);
-    fplt_hub_restart(hub, NULL);
+    fplt__hub_totals(hub, before);
+    fplt__hub_restart(hub, NULL);
     for (uint32_t i = 0; i < AGENTS; i++) {
         fplt_node *node = wake_node(&scene, i);
         assert_int_equal(fplt_node_enrol(node, words), FPLT_OK);
         assert_int_equal(fplt_hub_enrol(hub, words), FPLT_OK);
         scene.node[i] = keep_node(node);
     }
-    fplt_hub_totals(hub, after);
+    fplt__hub_totals(hub, after);
     assert_memory_equal(before, after, sizeof before);
     double x[N], y[N], start[N] = {1, 2, 3};
-    fplt_hub_restart(hub, start);
+    fplt__hub_restart(hub, start);
     assert_int_equal(fplt_hub_model(hub, x), FPLT_OK);
     assert_memory_equal(x, start, sizeof x);
-    fplt_hub_totals(hub, after);
+    fplt__hub_totals(hub, after);
     assert_true(after[0] == 0 && after[1] == 0);
     fplt_node *node = new_node(&scene, 0, 0), *begun = new_node(&scene, 0, 0);
-    assert_ok(fplt_node_restart(node, NULL, &error), error);
-    memcpy(x, fplt_node_kept(node), sizeof x);
-    memcpy(y, fplt_node_kept(begun), sizeof y);
+    assert_ok(fplt__node_restart(node, NULL, &error), error);
+    memcpy(x, fplt__node_kept(node), sizeof x);
+    memcpy(y, fplt__node_kept(begun), sizeof y);
     assert_memory_equal(x, y, sizeof x);
     fplt_node_destroy(node);
     fplt_node_destroy(begun);
@@ -393,28 +420,28 @@ static void information_adds_up(void **state)
     fplt_error error;
     fplt_inference whole;
     open_scene(&scene, fplt_algorithm_find("fedavg"));
-    uint64_t words[2 * ALL], gradient[2 * (N + FPLT_MEASURES)];
+    uint64_t words[2 * ALL], gradient[2 * (N + FPLT__MEASURES)];
     double x[N] = {0.3, -0.2, 0.5}, total[ALL], matrix[ALL], side[2][N];
-    fplt_sum *sum, *own;
-    assert_int_equal(fplt_plan_information(&scene.plan), ALL);
-    assert_ok(fplt_sum_create_words(ALL, -64, &sum, &error), error);
-    assert_ok(fplt_sum_create_words(ALL, -64, &own, &error), error);
+    fplt__sum *sum, *own;
+    assert_int_equal(fplt__plan_information(&scene.plan), ALL);
+    assert_ok(fplt__sum_create_words(ALL, -64, &sum, &error), error);
+    assert_ok(fplt__sum_create_words(ALL, -64, &own, &error), error);
     for (uint32_t i = 0; i < AGENTS; i++) {
         fplt_node *node = new_node(&scene, i, 0);
-        assert_ok(fplt_node_information(node, x, words, &error), error);
-        assert_int_equal(fplt_sum_add_words(sum, 0, words, ALL), FPLT_OK);
-        fplt_sum_clear(own);
-        assert_int_equal(fplt_sum_add_words(own, 0, words, ALL), FPLT_OK);
-        fplt_sum_read(own, 0, matrix, ALL);
+        assert_ok(fplt__node_information(node, x, words, &error), error);
+        assert_int_equal(fplt__sum_add_words(sum, 0, words, ALL), FPLT_OK);
+        fplt__sum_clear(own);
+        assert_int_equal(fplt__sum_add_words(own, 0, words, ALL), FPLT_OK);
+        fplt__sum_read(own, 0, matrix, ALL);
         for (size_t j = 0; j < N; j++) {
             for (int s = 0; s < 2; s++) {
                 double was = x[j];
                 x[j] += s ? 1e-5 : -1e-5;
-                assert_ok(fplt_node_measure(node, x, gradient, &error), error);
+                assert_ok(fplt__node_measure(node, x, gradient, &error), error);
                 x[j] = was;
-                fplt_sum_clear(own);
-                assert_int_equal(fplt_sum_add_words(own, 0, gradient, N), FPLT_OK);
-                fplt_sum_read(own, 0, side[s], N);
+                fplt__sum_clear(own);
+                assert_int_equal(fplt__sum_add_words(own, 0, gradient, N), FPLT_OK);
+                fplt__sum_read(own, 0, side[s], N);
             }
             for (size_t k = 0; k < N; k++)
                 assert_near(matrix[k * N + j] / 20 + (k == j ? 0.3 : 0),
@@ -422,8 +449,9 @@ static void information_adds_up(void **state)
         }
         fplt_node_destroy(node);
     }
-    fplt_sum_read(sum, 0, total, ALL);
-    assert_ok(fplt_inference_make(scene.problem.objective, "logistic", x, 1, 0, &whole, &error),
+    fplt__sum_read(sum, 0, total, ALL);
+    assert_ok(fplt__inference_from_objective(scene.problem.objective, "logistic", x, 1, 0, &whole,
+                                             &error),
               error);
     for (size_t k = 0; k < N * N; k++) {
         assert_near(total[k], whole.information[k], 1e-12);
@@ -435,9 +463,9 @@ static void information_adds_up(void **state)
     assert_true(facts[FPLT__FACT_EVENTS] == whole.events);
     assert_near(facts[FPLT__FACT_LOSSES], whole.losses, 1e-12);
     assert_near(facts[FPLT__FACT_NULL_LOSSES], whole.rows * log(2), 1e-10);
-    fplt_inference_clear(&whole);
-    fplt_sum_destroy(sum);
-    fplt_sum_destroy(own);
+    fplt__inference_clear(&whole);
+    fplt__sum_destroy(sum);
+    fplt__sum_destroy(own);
     close_scene(&scene);
 }
 
@@ -466,8 +494,8 @@ static void an_agent_alone_is_the_agent_among_all(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         fplt_dataset *own, *own_train, *own_test;
         fplt_objective *alone;
-        assert_ok(fplt_dataset_pick(all, &i, 1, &own, &error), error);
-        assert_ok(fplt_dataset_split_from(own, i, 0.3, 9, &own_train, &own_test, &error), error);
+        assert_ok(fplt__dataset_pick(all, &i, 1, &own, &error), error);
+        assert_ok(fplt__dataset_split_from(own, i, 0.3, 9, &own_train, &own_test, &error), error);
         fplt_rows a = fplt_dataset_shard(test, i), b = fplt_dataset_shard(own_test, 0);
         assert_int_equal(a.count, b.count);
         assert_memory_equal(a.dense, b.dense, a.count * a.features * sizeof(double));

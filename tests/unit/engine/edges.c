@@ -3,6 +3,9 @@
 #include "problems.h"
 
 #include "temporary.h"
+#include "engine/engine_access.h"
+#include "fedplt/objective_callbacks.h"
+#include "fedplt/participation.h"
 
 #include <stdatomic.h>
 
@@ -98,7 +101,7 @@ static void a_failed_round_cannot_be_built_upon(void **state)
             assert_int_equal(result.outcome, FPLT_RUN_DIVERGED);
         /* a checkpoint mends it */
         assert_ok(fplt_engine_load(engine, file.path, &error), error);
-        assert_true(fplt_engine_consistent(engine));
+        assert_true(fplt__engine_consistent(engine));
         assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
         assert_int_equal(result.outcome, FPLT_CONVERGED);
         fplt_engine_destroy(engine);
@@ -170,7 +173,7 @@ static void a_failing_callback_is_not_called_out_of_range(void **state)
     troubled_free(&t, objective);
 }
 
-/* A solver of one's own that fails without a sentence, for one agent. */
+/* A custom solver that fails without a sentence, for one agent. */
 static fplt_status speechless(fplt_local *local, double *w, fplt_error *error)
 {
     (void)error;
@@ -195,7 +198,7 @@ static void a_solver_may_fail_without_a_sentence(void **state)
     settings.training.solver = &own_solver;
     settings.training.step = 0.125;
     fplt_engine *engine = engine_make(objective, &settings);
-    assert_true(fplt_engine_step(engine, 2) == 0.125);
+    assert_true(fplt__engine_step(engine, 2) == 0.125);
     memset(&error, 0xee, sizeof error);
     assert_int_equal(fplt_engine_round(engine, &error), FPLT_FAILED);
     assert_int_equal(error.status, FPLT_FAILED);
@@ -280,8 +283,8 @@ static void trainings_of_one_agent_each_need_no_common_one(void **state)
     settings.each = each;
     fplt_engine *engine = engine_make(objective, &settings);
     for (uint32_t i = 0; i < 3; i++)
-        assert_true(fplt_engine_step(engine, i) == each[i].step);
-    assert_int_equal(fplt_engine_facts(engine).epochs, 5);
+        assert_true(fplt__engine_step(engine, i) == each[i].step);
+    assert_int_equal(fplt__engine_facts(engine).epochs, 5);
     assert_ok(fplt_engine_round(engine, &error), error);
     assert_ok(fplt_engine_save(engine, file.path, &error), error);
     assert_ok(fplt_engine_load(engine, file.path, &error), error);
@@ -429,7 +432,7 @@ static void the_prior_follows_each_agents_noise(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         fplt_stream stream = fplt_stream_make(8, 0, FPLT_FOR_START, 0, i, 0);
         for (size_t j = 0; j < N; j++)
-            assert_close(fplt_engine_kept(engine, i)[N + j],
+            assert_close(fplt__engine_kept(engine, i)[N + j],
                          sqrt(2 / q.lowest) * each[i].noise_tau * fplt_stream_normal(&stream),
                          1e-15);
     }

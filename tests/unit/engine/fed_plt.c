@@ -1,6 +1,9 @@
 /* Fed-PLT in the engine: against closed forms and independent recursions, for exactness under local
  * training and partial participation, and for bits that do not depend on threads. */
 #include "problems.h"
+#include "engine/engine_access.h"
+#include "fedplt/memory.h"
+#include "fedplt/participation.h"
 
 enum { ROUNDS = 60 };
 
@@ -62,7 +65,7 @@ static void iterates_equal_the_linear_recursion(void **state)
             assert_ok(fplt_engine_round(engine, &error), error);
             for (uint32_t i = 0; i < q.agents; i++)
                 for (size_t j = 0; j < q.n; j++) {
-                    const double *kept = fplt_engine_kept(engine, i);
+                    const double *kept = fplt__engine_kept(engine, i);
                     assert_near(kept[j], z[i][j], 1e-12);
                     assert_near(kept[q.n + j], x[i][j], 1e-12);
                 }
@@ -109,7 +112,7 @@ static double distance_to_splitting(const struct quadratics *q, const fplt_objec
         assert_ok(fplt_engine_round(engine, &error), error);
         for (uint32_t i = 0; i < q->agents; i++)
             for (size_t j = 0; j < q->n; j++)
-                worst = fmax(worst, fabs(fplt_engine_kept(engine, i)[j] - z[i][j]));
+                worst = fmax(worst, fabs(fplt__engine_kept(engine, i)[j] - z[i][j]));
     }
     fplt_engine_destroy(engine);
     return worst;
@@ -143,7 +146,7 @@ static fplt_result run_to(const fplt_objective *objective, const fplt_run_settin
     fplt_result result;
     fplt_engine *engine = engine_make(objective, settings);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
-    assert_true(fplt_engine_consistent(engine));
+    assert_true(fplt__engine_consistent(engine));
     fplt_engine_destroy(engine);
     return result;
 }
@@ -233,7 +236,7 @@ static void states_after(const fplt_objective *objective, fplt_run_settings sett
         assert_ok(fplt_engine_round(engine, &error), error);
     }
     for (uint32_t i = 0; i < fplt_objective_agents(objective); i++)
-        memcpy(out + i * size, fplt_engine_kept(engine, i), size * sizeof *out);
+        memcpy(out + i * size, fplt__engine_kept(engine, i), size * sizeof *out);
     fplt_measure measure;
     fplt_error error;
     assert_ok(fplt_engine_measure(engine, &measure, &error), error);
@@ -282,7 +285,7 @@ static void the_running_sum_never_drifts(void **state)
     for (int k = 0; k < 1000; k++) {
         fplt_error error;
         assert_ok(fplt_engine_round(engine, &error), error);
-        assert_true(fplt_engine_consistent(engine));
+        assert_true(fplt__engine_consistent(engine));
     }
     fplt_engine_destroy(engine);
     fplt_participation_destroy(half);
@@ -309,13 +312,13 @@ static void inactive_agents_keep_their_state(void **state)
         for (uint32_t i = 0; i < count; i++)
             is_active[active[i]] = 1;
         for (uint32_t i = 0; i < AGENTS; i++)
-            memcpy(before[i], fplt_engine_kept(engine, i), sizeof before[i]);
+            memcpy(before[i], fplt__engine_kept(engine, i), sizeof before[i]);
         assert_ok(fplt_engine_round(engine, &error), error);
         for (uint32_t i = 0; i < AGENTS; i++) {
-            int same = memcmp(before[i], fplt_engine_kept(engine, i), sizeof before[i]) == 0;
+            int same = memcmp(before[i], fplt__engine_kept(engine, i), sizeof before[i]) == 0;
             assert_int_equal(same, !is_active[i]);
             updates[i] += (uint64_t)is_active[i];
-            assert_int_equal(fplt_engine_updates(engine, i), updates[i]);
+            assert_int_equal(fplt__engine_updates(engine, i), updates[i]);
         }
     }
     fplt_engine_destroy(engine);
@@ -375,7 +378,7 @@ static void composite_costs_reach_their_minimiser(void **state)
             assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
             if (result.outcome != FPLT_CONVERGED)
                 fail_msg("%s: %s", cases[c].name, result.sentence);
-            double step = 1 / (AGENTS * fplt_engine_facts(engine).curvature.highest);
+            double step = 1 / (AGENTS * fplt__engine_facts(engine).curvature.highest);
             composite_minimiser(problem.objective, prox, step, expected);
             fplt_engine_model(engine, model);
             fplt_engine_mean(engine, mean);
@@ -411,7 +414,7 @@ static void agents_may_differ_in_solver_step_and_epochs(void **state)
     logistic_free(&problem);
 }
 
-/* A solver of one's own: gradient steps through the public building blocks. */
+/* A custom solver: gradient steps through the public building blocks. */
 static size_t own_work(const fplt_objective *objective, const fplt_training *training)
 {
     (void)training;

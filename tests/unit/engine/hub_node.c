@@ -1,5 +1,12 @@
 /* Hub and nodes driven by hand give the engine's bits; checkpoints continue to the same bits. */
 #include "problems.h"
+#include "base/noise.h"
+#include "data/dataset_access.h"
+#include "engine/engine_access.h"
+#include "engine/hub_node.h"
+#include "fedplt/generate.h"
+#include "fedplt/memory.h"
+#include "fedplt/participation.h"
 
 #include <sys/stat.h>
 
@@ -21,7 +28,7 @@ static void by_hand_equals_the_engine(void **state)
 
     fplt_error error;
     fplt_plan plan = {.algorithm = settings.algorithm, .agents = AGENTS, .dimension = N, .seed = 3};
-    plan.parameter[0] = fplt_engine_parameters(engine)[0];
+    plan.parameter[0] = fplt__engine_parameters(engine)[0];
     fplt_hub *hub;
     fplt_node *node[AGENTS];
     uint64_t words[AGENTS][4 * N], again[4 * N];
@@ -59,13 +66,139 @@ static void by_hand_equals_the_engine(void **state)
         assert_memory_equal(model, expected, sizeof model);
     }
     for (uint32_t i = 0; i < AGENTS; i++) {
-        assert_memory_equal(fplt_node_kept(node[i]), fplt_engine_kept(engine, i),
+        assert_memory_equal(fplt__node_kept(node[i]), fplt__engine_kept(engine, i),
                             2 * N * sizeof(double));
         fplt_node_destroy(node[i]);
     }
     fplt_hub_destroy(hub);
     fplt_engine_destroy(engine);
     fplt_participation_destroy(half);
+    logistic_free(&problem);
+}
+
+/* With a unit, words count multiples of it, the hub takes their total alone, and engine and hub have the same bits. */
+static void words_count_units(void **state)
+{
+    (void)state;
+    struct logistic_problem problem = logistic_make(AGENTS, N, 25, 0.3, 1);
+    fplt_run_settings settings = fplt_run_defaults();
+    settings.algorithm = fplt_algorithm_find("fedavg");
+    settings.training.solver = fplt_solver_find("noisy");
+    settings.training.noise_tau = 0.05;
+    settings.training.step = 0.25;
+    settings.training.epochs = 1;
+    settings.unit = fplt__noise_spacing(settings.training.step, settings.training.noise_tau);
+    fplt_engine *engine = engine_make(problem.objective, &settings);
+    fplt_error error;
+    fplt_plan plan = {.algorithm = settings.algorithm,
+                      .agents = AGENTS,
+                      .dimension = N,
+                      .step = 0.25,
+                      .unit = settings.unit};
+    fplt_plan fine = plan;
+    fine.unit = 0;
+    fplt_hub *hub;
+    fplt_node *node[AGENTS], *exact[AGENTS];
+    assert_ok(fplt_hub_create(&plan, NULL, NULL, &hub, &error), error);
+    for (uint32_t i = 0; i < AGENTS; i++) {
+        fplt_node_settings own = {.objective = problem.objective,
+                                  .cost = i,
+                                  .member_index = i,
+                                  .training = settings.training};
+        assert_ok(fplt_node_create(&plan, &own, &node[i], &error), error);
+        assert_ok(fplt_node_create(&fine, &own, &exact[i], &error), error);
+    }
+    for (uint64_t k = 0; k < 20; k++) {
+        fplt_round round;
+        double down[N], model[N], expected[N];
+        int64_t total[N] = {0};
+        fplt_hub_plan(hub, k, AGENTS, &round);
+        assert_int_equal(fplt_hub_broadcast(hub, &round, 0, down), FPLT_OK);
+        for (uint32_t i = 0; i < AGENTS; i++) {
+            uint64_t words[2 * N], whole[2 * N];
+            round.position = i;
+            assert_ok(fplt_node_train(node[i], &round, 0, down, words, &error), error);
+            assert_ok(fplt_node_train(exact[i], &round, 0, down, whole, &error), error);
+            for (size_t j = 0; j < N; j++) {
+                double x = (double)(int64_t)whole[2 * j + 1] + ldexp((double)whole[2 * j], -64);
+                int64_t units = (int64_t)words[2 * j];
+                assert_int_equal(words[2 * j + 1], units < 0 ? UINT64_MAX : 0);
+                assert_int_equal(units, llround(x / plan.unit));
+                total[j] += units;
+            }
+            fplt_node_accept(node[i]);
+            fplt_node_accept(exact[i]);
+        }
+        uint64_t sum[2 * N];
+        for (size_t j = 0; j < N; j++) {
+            sum[2 * j] = (uint64_t)total[j];
+            sum[2 * j + 1] = total[j] < 0 ? UINT64_MAX : 0;
+        }
+        assert_int_equal(fplt_hub_receive(hub, 0, sum), FPLT_OK);
+        assert_int_equal(fplt_hub_absorb(hub, &round, 0), FPLT_OK);
+        assert_ok(fplt_engine_round(engine, &error), error);
+        assert_int_equal(fplt_hub_model(hub, model), FPLT_OK);
+        assert_int_equal(fplt_engine_model(engine, expected), FPLT_OK);
+        assert_memory_equal(model, expected, sizeof model);
+        for (size_t j = 0; j < N; j++) {
+            double mean = (double)total[j] * plan.unit / AGENTS;
+            assert_true(fabs(model[j] - mean) <= 1e-15 * fabs(mean));
+        }
+    }
+    for (uint32_t i = 0; i < AGENTS; i++) {
+        fplt_node_destroy(node[i]);
+        fplt_node_destroy(exact[i]);
+    }
+    fplt_hub_destroy(hub);
+    fplt_engine_destroy(engine);
+    logistic_free(&problem);
+}
+
+static void units_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *algorithm;
+        double unit;
+        const char *sentence;
+    } cases[] = {
+        {"fed-plt", 0.5, "fed-plt sends changes of vectors, which cannot be counted in a unit"},
+        {"fed-lbfgs", 0.5, "fed-lbfgs sends numbers beside its vectors"},
+        {"fedavg", -1, "unit of the numbers that agents send is -1"},
+        {"fedavg", NAN, "unit of the numbers that agents send is nan"},
+        {"fedavg", HUGE_VAL, "within 2^-512 .. 2^64"},
+    };
+    struct logistic_problem problem = logistic_make(2, N, 5, 0.3, 1);
+    fplt_run_settings settings = fplt_run_defaults();
+    fplt_error error;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fplt_engine *engine;
+        settings.algorithm = fplt_algorithm_find(cases[i].algorithm);
+        settings.unit = cases[i].unit;
+        assert_int_not_equal(fplt_engine_create(problem.objective, &settings, &engine, &error),
+                             FPLT_OK);
+        assert_contains(error.text, cases[i].sentence);
+        fplt_plan plan = {.algorithm = settings.algorithm,
+                          .agents = 2,
+                          .dimension = N,
+                          .step = 0.25,
+                          .unit = settings.unit};
+        plan.parameter[0] = 1;
+        fplt_node_settings own = {.objective = problem.objective, .training = settings.training};
+        fplt_node *node;
+        assert_int_not_equal(fplt_node_create(&plan, &own, &node, &error), FPLT_OK);
+        assert_contains(error.text, cases[i].sentence);
+    }
+    double far[N] = {0x1p54};
+    fplt_engine *engine;
+    settings.algorithm = fplt_algorithm_find("fedavg");
+    settings.unit = 1;
+    settings.start = FPLT_START_GIVEN;
+    settings.given = far;
+    assert_ok(fplt_engine_create(problem.objective, &settings, &engine, &error), error);
+    assert_int_equal(fplt_engine_round(engine, &error), FPLT_DIVERGED);
+    assert_contains(error.text, "agent 0 sends a number that is not finite or too large");
+    fplt_engine_destroy(engine);
     logistic_free(&problem);
 }
 
@@ -89,7 +222,7 @@ static void rows_count_alike_also_where_each_site_is_alone(void **state)
     fplt_run_settings settings = fplt_run_defaults();
     fplt_engine *engine = engine_make(among, &settings);
     fplt_plan plan = {.algorithm = settings.algorithm, .agents = SITES, .dimension = N};
-    plan.parameter[0] = fplt_engine_parameters(engine)[0];
+    plan.parameter[0] = fplt__engine_parameters(engine)[0];
     fplt_hub *hub;
     fplt_node *node[SITES];
     uint64_t words[4 * N];
@@ -97,7 +230,7 @@ static void rows_count_alike_also_where_each_site_is_alone(void **state)
     for (uint32_t i = 0; i < SITES; i++) {
         fplt_dataset *own;
         fplt_node_settings site = {.member_index = i, .training = settings.training};
-        assert_ok(fplt_dataset_pick(all, &i, 1, &own, &error), error);
+        assert_ok(fplt__dataset_pick(all, &i, 1, &own, &error), error);
         cost.all_agents = 0;
         assert_ok(fplt_objective_create(&cost, own, &alone[i], &error), error);
         site.objective = alone[i];
@@ -217,9 +350,9 @@ static void a_checkpoint_continues_to_the_same_bits(void **state)
         assert_memory_equal(x, y, sizeof x);
         assert_true(whole.end.criterion == rest.end.criterion);
         assert_memory_equal(&whole.counters, &rest.counters, sizeof whole.counters);
-        size_t size = fplt_engine_shape(straight).kept * N * sizeof(double);
+        size_t size = fplt__engine_shape(straight).kept * N * sizeof(double);
         for (uint32_t i = 0; i < AGENTS; i++)
-            assert_memory_equal(fplt_engine_kept(straight, i), fplt_engine_kept(second, i), size);
+            assert_memory_equal(fplt__engine_kept(straight, i), fplt__engine_kept(second, i), size);
         fplt_engine_destroy(straight);
         fplt_engine_destroy(second);
     }
@@ -285,10 +418,64 @@ static void a_foreign_or_damaged_checkpoint_is_refused(void **state)
     logistic_free(&larger);
 }
 
+/* Exchanges of a node in an order that the coordinator does not have: refused, and nothing is computed. */
+static void exchanges_come_in_their_turn(void **state)
+{
+    (void)state;
+    struct logistic_problem problem = logistic_make(AGENTS, N, 25, 0.3, 1);
+    fplt_error error;
+    fplt_plan plan = {
+        .algorithm = fplt_algorithm_find("fedlin"), .agents = AGENTS, .dimension = N, .step = 0.1};
+    fplt_node_settings own = {.objective = problem.objective, .training = fplt_training_defaults()};
+    fplt_node *node;
+    double down[2][2 * N] = {{0.25, 1}, {0.5, -1}};
+    uint64_t words[2][4 * N], again[4 * N];
+    static const struct {
+        uint64_t round;
+        unsigned exchange;
+        const char *says; /* NULL: it is computed, or answered as before */
+    } turns[] = {{3, 1, "out of turn"}, {3, 2, "out of turn"}, {3, 255, "out of turn"},
+                 {3, 0, NULL},          {4, 1, "out of turn"}, {2, 0, "is over"},
+                 {2, 1, "out of turn"}, {3, 2, "out of turn"}, {3, 1, NULL},
+                 {3, 0, NULL},          {3, 1, NULL},          {5, 1, "out of turn"},
+                 {5, 0, NULL},          {3, 1, "out of turn"}, {5, 1, NULL}};
+    own.training.epochs = 2;
+    plan.parameter[0] = 1;
+    assert_ok(fplt_objective_curvature(problem.objective, 0, 0, &own.curvature, &error), error);
+    assert_ok(fplt_node_create(&plan, &own, &node, &error), error);
+    assert_true(fplt_plan_words(&plan, 0) <= 4 * N && fplt_plan_words(&plan, 1) <= 4 * N);
+    uint64_t last[2] = {UINT64_MAX, UINT64_MAX}; /* the round that words are of */
+    for (size_t k = 0; k < sizeof turns / sizeof *turns; k++) {
+        fplt_round round;
+        unsigned e = turns[k].exchange;
+        double before = fplt__node_gradients(node);
+        fplt__round_make(&plan, turns[k].round, AGENTS, 0, NULL, &round);
+        fplt_status status = fplt_node_train(node, &round, e, down[e % 2], again, &error);
+        if (turns[k].says) {
+            assert_int_equal(status, FPLT_BAD_VALUE);
+            assert_contains(error.text, turns[k].says);
+            assert_true(fplt__node_gradients(node) == before);
+            continue;
+        }
+        assert_ok(status, error);
+        size_t size = fplt_plan_words(&plan, e) * sizeof *again;
+        if (last[e] == turns[k].round)
+            assert_memory_equal(again, words[e], size);
+        assert_true((fplt__node_gradients(node) > before) == (last[e] != turns[k].round));
+        memcpy(words[e], again, size);
+        last[e] = turns[k].round;
+    }
+    fplt_node_destroy(node);
+    logistic_free(&problem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exchanges_come_in_their_turn),
         cmocka_unit_test(by_hand_equals_the_engine),
+        cmocka_unit_test(words_count_units),
+        cmocka_unit_test(units_that_cannot_be_are_refused),
         cmocka_unit_test(rows_count_alike_also_where_each_site_is_alone),
         cmocka_unit_test(nodes_survive_every_failed_allocation),
         cmocka_unit_test(a_checkpoint_continues_to_the_same_bits),

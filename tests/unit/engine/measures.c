@@ -8,6 +8,12 @@
 #include <stdatomic.h>
 
 #include "base/machine.h"
+#include "base/random.h"
+#include "engine/engine_access.h"
+#include "engine/hub_node.h"
+#include "fedplt/encoding.h"
+#include "fedplt/objective_callbacks.h"
+#include "fedplt/participation.h"
 
 enum { N = 3 };
 
@@ -50,7 +56,7 @@ static void the_criterion_is_as_defined(void **state)
         expected += away * away;
     }
     fplt_measure measure;
-    assert_ok(fplt_engine_measure_at(engine, x, &measure, &error), error);
+    assert_ok(fplt__engine_measure_at(engine, x, &measure, &error), error);
     assert_close(measure.criterion, expected, 1e-12);
     assert_close(measure.objective, value, 1e-12);
     size_t hits = 0, records = 0;
@@ -147,12 +153,12 @@ static void bytes_are_those_of_the_messages(void **state)
             fplt_engine *engine = engine_make(problem.objective, &settings);
             for (int k = 0; k < ROUNDS; k++)
                 assert_ok(fplt_engine_round(engine, &error), error);
-            fplt_shape shape = fplt_engine_shape(engine);
+            fplt_shape shape = fplt__engine_shape(engine);
             fplt_plan plan = {.algorithm = algorithm, .agents = AGENTS, .dimension = N};
-            memcpy(plan.parameter, fplt_engine_parameters(engine), sizeof plan.parameter);
+            memcpy(plan.parameter, fplt__engine_parameters(engine), sizeof plan.parameter);
             size_t up = 0, down = shape.scalars, whole = 0;
             for (unsigned e = 0; e < shape.exchanges; e++) {
-                up += fplt_plan_up(&plan, e);
+                up += fplt__plan_up(&plan, e);
                 whole += fplt_plan_down(&plan, e) / N;
                 down += fplt_plan_down(&plan, e);
                 scalars += shape.exchange[e].up_scalars > 0;
@@ -315,7 +321,7 @@ static void an_abandoned_round_has_no_effect(void **state)
         }
         assert_int_equal(fplt_hub_absorb(hub, &round, 0), FPLT_OK);
         assert_int_equal(fplt_hub_model(hub, model[disturbed]), FPLT_OK);
-        fplt_hub_totals(hub, totals[disturbed]);
+        fplt__hub_totals(hub, totals[disturbed]);
         for (uint32_t i = 0; i < AGENTS; i++)
             fplt_node_destroy(node[i]);
         fplt_hub_destroy(hub);
@@ -344,8 +350,8 @@ static void scaffold_divides_by_all_its_steps(void **state)
         double x[N], steps = by_pass ? 2 * 3 : 2;
         assert_int_equal(fplt_engine_model(engine, x), FPLT_OK);
         for (int j = 0; j < N; j++)
-            assert_near(fplt_engine_kept(engine, 0)[j],
-                        -x[j] / (steps * fplt_engine_step(engine, 0)), 1e-12);
+            assert_near(fplt__engine_kept(engine, 0)[j],
+                        -x[j] / (steps * fplt__engine_step(engine, 0)), 1e-12);
         assert_true(length(x) > 1e-3);
         fplt_engine_destroy(engine);
         logistic_free(&problem);
@@ -366,9 +372,9 @@ static void starts_are_as_asked_for(void **state)
     double squares = 0;
     for (uint32_t i = 0; i < AGENTS; i++)
         for (int j = 0; j < 2 * N; j++)
-            squares += fplt_engine_kept(engine, i)[j] * fplt_engine_kept(engine, i)[j];
+            squares += fplt__engine_kept(engine, i)[j] * fplt__engine_kept(engine, i)[j];
     assert_near(squares / (2 * N * AGENTS), 1, 4.5 * sqrt(2.0 / (2 * N * AGENTS)));
-    assert_true(fplt_engine_consistent(engine));
+    assert_true(fplt__engine_consistent(engine));
     fplt_engine_destroy(engine);
     const double far[N] = {0, 1e40, 0};
     settings.start = FPLT_START_GIVEN;
@@ -395,17 +401,17 @@ static void the_prior_goes_by_the_least_curvature(void **state)
         settings.training.solver = fplt_solver_find("noisy");
         settings.training.noise_tau = 0.5;
         fplt_engine *engine = engine_make(problem.objective, &settings);
-        first[least] = fplt_engine_kept(engine, 0)[N];
+        first[least] = fplt__engine_kept(engine, 0)[N];
         fplt_stream stream = fplt_stream_make(0, 0, FPLT_FOR_START, 0, 0, 0);
         double expected;
-        fplt_stream_normals(&stream, sqrt(2 / 1.0) * 0.5, &expected, 1);
+        fplt__stream_normals(&stream, sqrt(2 / 1.0) * 0.5, &expected, 1);
         assert_close(first[least], expected, 1e-15);
         fplt_engine_destroy(engine);
     }
     logistic_free(&problem);
 }
 
-/* 1 + 32 + 1 + 8 a parameter + 4 + 8 + 8 + 4 + 8 bytes, and none beyond them. */
+/* 1 + 32 + 1 + 8 a parameter + 4 + 8 + 8 + 4 + 8 + 8 bytes, and none beyond them. */
 static void a_plan_has_its_size(void **state)
 {
     (void)state;
@@ -414,7 +420,7 @@ static void a_plan_has_its_size(void **state)
         unsigned char bytes[400];
         fplt_error error;
         fplt_plan plan = {.algorithm = algorithm, .agents = 3, .dimension = 5, .step = 0.5}, back;
-        size_t size = 66 + 8 * fplt_algorithm_parameters(algorithm);
+        size_t size = 74 + 8 * fplt_algorithm_parameters(algorithm);
         memset(bytes, 0x5a, sizeof bytes);
         assert_int_equal(fplt_plan_encode(&plan, NULL, 0), size);
         assert_int_equal(fplt_plan_encode(&plan, bytes, size - 1), size);
@@ -440,12 +446,12 @@ static void an_inconsistent_sum_is_noticed(void **state)
     assert_ok(fplt_engine_round(engine, &error), error);
     for (uint32_t i = 0; i < AGENTS; i++)
         for (int j = 0; j < N; j++) {
-            double *number = (double *)fplt_engine_kept(engine, i) + j, before = *number;
-            assert_true(fplt_engine_consistent(engine));
+            double *number = (double *)fplt__engine_kept(engine, i) + j, before = *number;
+            assert_true(fplt__engine_consistent(engine));
             *number += 0x1p-60;
-            assert_int_equal(fplt_engine_consistent(engine), *number == before);
+            assert_int_equal(fplt__engine_consistent(engine), *number == before);
             *number = before + 1;
-            assert_false(fplt_engine_consistent(engine));
+            assert_false(fplt__engine_consistent(engine));
             *number = before;
         }
     fplt_engine_destroy(engine);
@@ -541,8 +547,8 @@ static void a_hub_enrols_all_at_their_start(void **state)
             fplt_node_destroy(node);
         }
         if (!by_hand)
-            assert_ok(fplt_hub_enrol_all(hub, start, &error), error);
-        fplt_hub_totals(hub, totals[by_hand]);
+            assert_ok(fplt__hub_enrol_all(hub, start, &error), error);
+        fplt__hub_totals(hub, totals[by_hand]);
         fplt_hub_destroy(hub);
     }
     assert_memory_equal(totals[0], totals[1], sizeof totals[0]);

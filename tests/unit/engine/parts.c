@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "objective/objective.h"
+#include "objective/objective_access.h"
+#include "fedplt/generate.h"
 
 enum { PIECES = 8, ROWS = 1200, FEATURES = 12 };
 
@@ -70,7 +73,7 @@ static void all_of(const fplt_objective *o, uint32_t agent, const double *x, con
     double *scratch = aligned_alloc(64, (fplt_objective_scratch(o) + 8) / 8 * 64);
     assert_int_equal(
         fplt__objective_measure(o, agent, x, out, out + 1, &hits, &classifies, scratch), FPLT_OK);
-    assert_int_equal(fplt_objective_hessian_times(o, agent, x, v, out + 1 + n, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hessian_times(o, agent, x, v, out + 1 + n, scratch), FPLT_OK);
     out[1 + 2 * n] = (double)hits;
     free(scratch);
 }
@@ -86,8 +89,8 @@ static void a_shard_is_the_sum_of_its_pieces(void **state)
         double x[64], v[64], one[130], sum[130] = {0};
         assert_true(n <= 64);
         fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, 0, 0, 0);
-        fplt_stream_normals(&stream, 0.3, x, n);
-        fplt_stream_normals(&stream, 1, v, n);
+        fplt__stream_normals(&stream, 0.3, x, n);
+        fplt__stream_normals(&stream, 1, v, n);
         for (uint32_t i = 0; i < PIECES; i++) {
             all_of(pieces, i, x, v, one);
             for (size_t j = 0; j < size; j++)

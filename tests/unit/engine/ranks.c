@@ -5,23 +5,25 @@
 
 #include "engine/engine.h"
 #include "engine/agents_map.h"
+#include "engine/engine_access.h"
 #include "engine/ranks.h"
 #include "loopback.h"
 #include "objective/objective.h"
 #include "temporary.h"
+#include "fedplt/participation.h"
 
 enum { AGENTS = 11, N = 5, ROUNDS = 12, KEPT_MAX = 64 };
 
 static const unsigned counts[] = {1, 2, 3, 5, 8};
 enum { COUNTS = sizeof counts / sizeof *counts };
 
-/* All that a run leaves behind. */
+/* All that a run leaves behind, in numbers of eight bytes: two are compared as bytes. */
 struct trace {
     double model[N], mean[N], kept[AGENTS * KEPT_MAX * N], information[N * N], scores[N * N],
         facts[FPLT__FACTS + N];
     fplt_counters counters;
-    fplt_measure measure;
-    uint64_t updates[AGENTS];
+    double criterion, objective;
+    uint64_t hits, records, updates[AGENTS];
 };
 
 struct run {
@@ -45,6 +47,7 @@ static fplt_status note(void *context, uint32_t agent, const double *kept)
 static fplt_status lead(struct run *run, fplt_engine *engine)
 {
     struct trace *trace = &run->trace;
+    fplt_measure measure = {.hits = 0};
     fplt_error *error = &run->error;
     fplt_status status = run->load ? fplt_engine_load(engine, run->load, error) : FPLT_OK;
     while (!status && fplt_engine_counters(engine)->rounds < ROUNDS) {
@@ -52,19 +55,23 @@ static fplt_status lead(struct run *run, fplt_engine *engine)
         if (!status && run->save && fplt_engine_counters(engine)->rounds == ROUNDS / 2)
             status = fplt_engine_save(engine, run->save, error);
     }
-    run->kept = fplt_engine_shape(engine).kept * N;
+    run->kept = fplt__engine_shape(engine).kept * N;
     if (status || (status = fplt_engine_model(engine, trace->model)) ||
         (status = fplt_engine_mean(engine, trace->mean)) ||
-        (status = fplt_engine_measure(engine, &trace->measure, error)) ||
-        (status = fplt_engine_visit(engine, note, run, error)) ||
+        (status = fplt_engine_measure(engine, &measure, error)) ||
+        (status = fplt__engine_visit(engine, note, run, error)) ||
         (status = fplt__engine_information(
              engine, trace->model,
              &(fplt__information){trace->information, trace->scores, trace->facts}, error)))
         return status;
     trace->counters = *fplt_engine_counters(engine);
+    trace->criterion = measure.criterion;
+    trace->objective = measure.objective;
+    trace->hits = measure.hits;
+    trace->records = measure.records;
     for (uint32_t i = 0; i < AGENTS; i++)
-        trace->updates[i] = fplt_engine_updates(engine, i);
-    return fplt_engine_consistent(engine) ? FPLT_OK : FPLT_FAILED;
+        trace->updates[i] = fplt__engine_updates(engine, i);
+    return fplt__engine_consistent(engine) ? FPLT_OK : FPLT_FAILED;
 }
 
 static void play(fplt_ranks *ranks, void *context)

@@ -1,6 +1,9 @@
 /* From facts to a plan: what an embedder gets for a hub and nodes is what the engine runs with, for every algorithm with
  * every solver that it takes, with all and with some of the agents. */
+#include "plans.h"
 #include "problems.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/participation.h"
 
 enum { AGENTS = 5, N = 4, ROUNDS = 4, MAX_WORDS = 200 };
 
@@ -209,7 +212,7 @@ static void parameters_are_given_or_automatic(void **state)
     assert_true(plan.parameter[rho] == 0.75);
     again = plan;
     assert_ok(fplt_plan_resolve(a, again.parameter, &training, &facts, &again, &error), error);
-    assert_memory_equal(&again, &plan, sizeof plan);
+    assert_same_plan(&again, &plan);
 }
 
 static void the_expected_cohort_is_the_sum_of_the_rates(void **state)
@@ -243,7 +246,7 @@ static void refused(const char *words, const fplt_training *training, const fplt
     const fplt_algorithm *a = fplt_algorithm_find("fedavg");
     assert_int_equal(fplt_plan_resolve(a, NULL, training, facts, &plan, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, words);
-    assert_memory_equal(&plan, &before, sizeof plan);
+    assert_same_plan(&plan, &before);
 }
 
 static void impossible_facts_are_refused(void **state)

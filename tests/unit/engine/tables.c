@@ -2,6 +2,10 @@
 #include "problems.h"
 
 #include "fedplt/hub_node.h"
+#include "fedplt/objective_callbacks.h"
+#include "fedplt/prox_callbacks.h"
+#include "algorithm/local_step.h"
+#include "solver/solver.h"
 
 enum { AGENTS = 2 };
 
@@ -133,7 +137,7 @@ static fplt_plan plan_of(const fplt_algorithm *algorithm)
                         .epochs = 5,
                         .dimension = plan.dimension};
     fplt_algorithm_defaults(algorithm, plan.parameter);
-    assert_ok(fplt_algorithm_resolve(algorithm, &facts, plan.parameter, &error), error);
+    assert_ok(fplt__algorithm_resolve(algorithm, &facts, plan.parameter, &error), error);
     return plan;
 }
 
@@ -169,7 +173,7 @@ static void algorithms(void **state)
     refuses(fplt_algorithm, own, make_engine(&run));
     refuses(fplt_algorithm, own, make_hub(&plan));
     refuses(fplt_algorithm, own, make_node(&plan, &training, NULL));
-    refuses(fplt_algorithm, own, fplt_algorithm_resolve(&own, &facts, plan.parameter, &error));
+    refuses(fplt_algorithm, own, fplt__algorithm_resolve(&own, &facts, plan.parameter, &error));
 }
 
 static void solvers(void **state)
@@ -181,7 +185,7 @@ static void solvers(void **state)
     run.training.solver = &own;
     refuses(fplt_solver, own, make_engine(&run));
     refuses(fplt_solver, own, make_node(&plan, &run.training, NULL));
-    refuses(fplt_solver, own, fplt_training_check(&run.training, objective, &error));
+    refuses(fplt_solver, own, fplt__training_check(&run.training, objective, &error));
 }
 
 static void noises(void **state)

@@ -5,6 +5,7 @@
 #include "data/builder.h"
 #include "fedplt/federation.h"
 #include "federation/plan/columns.h"
+#include "federation/plan/preparation.h"
 
 /* `columns`: "age sex=f|m", a category by its levels; `classes`: "no|yes", NULL for numbers. Every word has `rows`. */
 static void fill(fplt__dictionary_column *column, const char *words, uint64_t rows)
@@ -354,6 +355,51 @@ static void sparse_rows_conform(void **state)
     fplt_dataset_destroy(rows);
 }
 
+/* What a coordinator may say of missing values and classes, and what it finds from sums. */
+static void preparation_is_found_and_checked(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_settings *settings;
+    fplt__proposal proposal = {.federation = "heart", .members = 2};
+    fplt__dictionary own = file("age sex=f|m|x", "sick", "no|yes", 0);
+    char *text;
+    fplt__preparation of;
+    fplt__form form = {.task = FPLT_TASK_BINARY, .features = 4, .outputs = 2, .dense = 1};
+    const uint64_t rows[] = {10, 30}, none[] = {0, 0};
+    /* two sums of ages in units of 64, rows of the levels; values that are there */
+    const double counted[] = {1.25, 3, 5, 5, 2, 13, 13, 13}, unit[] = {64, 1, 1, 1};
+    double fill[4], good[] = {40, 0, 1, 0}, two[] = {40, 1, 1, 0}, half[] = {40, 0, 0.5, 0};
+    assert_ok(fplt__dictionary_text(&own, &text, &error), error);
+    fplt__dictionary_clear(&own);
+    assert_ok(fplt__proposal_set(&proposal, "missing", "mean", &error), error);
+    assert_ok(fplt__proposal_set(&proposal, "class-weight", "balanced", &error), error);
+    assert_ok(fplt__plan_resolution_settings(&proposal, 0, &settings, &error), error);
+    assert_true(fplt__preparation_fills(settings));
+    assert_int_equal(fplt__preparation_steps(settings), 1u << FPLT__FACTS_SPANS |
+                                                            1u << FPLT__FACTS_COUNTS |
+                                                            1u << FPLT__FACTS_PREPARED);
+    assert_ok(fplt__preparation_make(settings, text, &form, &of, &error), error);
+    assert_int_equal(fplt__preparation_numbers(&of), 10);
+    assert_true(fplt__preparation_unit(&of, 0, 40) == 64 &&
+                fplt__preparation_unit(&of, 1, 40) == 1);
+    assert_ok(fplt__preparation_settle(&of, counted, unit, NULL, fill, &error), error);
+    assert_true(fill[0] == 40 && fill[1] == 0 && fill[2] == 1 && fill[3] == 0);
+    assert_ok(fplt__preparation_check(&of, good, 4, rows, 2, &error), error);
+    assert_int_equal(fplt__preparation_check(&of, two, 4, rows, 2, &error), FPLT_BAD_DATA);
+    assert_int_equal(fplt__preparation_check(&of, half, 4, rows, 2, &error), FPLT_BAD_DATA);
+    assert_int_equal(fplt__preparation_check(&of, good, 3, rows, 2, &error), FPLT_BAD_DATA);
+    assert_int_equal(fplt__preparation_check(&of, good, 4, rows, 0, &error), FPLT_BAD_DATA);
+    assert_int_equal(fplt__preparation_check(&of, good, 4, none, 2, &error), FPLT_BAD_DATA);
+    fplt__preparation_clear(&of);
+    form.task = FPLT_TASK_REGRESSION;
+    assert_int_equal(fplt__preparation_make(settings, text, &form, &of, &error), FPLT_BAD_VALUE);
+    fplt__preparation_clear(&of);
+    fplt_settings_destroy(settings);
+    fplt__proposal_clear(&proposal);
+    fplt__free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +412,7 @@ int main(void)
         cmocka_unit_test(keys_become_a_dictionary),
         cmocka_unit_test(rows_conform),
         cmocka_unit_test(sparse_rows_conform),
+        cmocka_unit_test(preparation_is_found_and_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

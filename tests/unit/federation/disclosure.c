@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "federation/agent/agent.h"
 #include "federation/agent/policy.h"
+#include "fedplt/algorithm.h"
 
 static char roster[2][FPLT__NAME] = {"basel", "bern"};
 
@@ -115,7 +116,7 @@ static void privacy_that_protects(void **state)
         fplt__pair privacy = {(char *)cases[i].name, (char *)cases[i].value};
         fplt__proposal proposal = {.privacies = cases[i].name != NULL, .privacy = &privacy};
         fplt_settings *site = site_of(cases[i].site);
-        assert_int_equal(fplt__disclosure_is_private(site, &proposal), cases[i].private);
+        assert_int_equal(fplt__policy_is_private(site, &proposal), cases[i].private);
         fplt_settings_destroy(site);
     }
 }
@@ -140,15 +141,24 @@ static void rows_for_hessians(void **state)
         {"policy.epsilon", "off"}, {"policy.allow", "facts,information"}, {NULL, NULL}};
     static const char *const lax[][2] = {
         {"policy.epsilon", "off"}, {"policy.disclosure", "off"}, {NULL, NULL}};
+    static const char *const few[][2] = {
+        {"policy.epsilon", "off"}, {"policy.allow", "facts"}, {NULL, NULL}};
     static const struct {
         const char *const (*site)[2];
         uint64_t records;
+        double left;
         fplt__hessian_word word;
+        int informs;
         const char *reason;
-    } cases[] = {{off, 1000, FPLT__HESSIAN_NO, "policy.allow does not have `information`"},
-                 {all, 14, FPLT__HESSIAN_NO, "14 rows"}, /* 5 parameters */
-                 {all, 15, FPLT__HESSIAN_YES, ""},
-                 {lax, 1, FPLT__HESSIAN_YES, ""}};
+    } cases[] = {{few, 1000, INFINITY, FPLT__HESSIAN_NO, 0,
+                  "policy.allow does not have `information`"},
+                 {off, 1000, INFINITY, FPLT__HESSIAN_YES, 1, ""},
+                 {all, 14, INFINITY, FPLT__HESSIAN_NO, 0, "14 rows"}, /* 5 parameters */
+                 {all, 15, INFINITY, FPLT__HESSIAN_YES, 1, ""},
+                 {all, 15, 150, FPLT__HESSIAN_YES, 1, ""}, /* ten Hessians of 15 numbers */
+                 {all, 15, 149, FPLT__HESSIAN_NO, 1, "leave 149 numbers"},
+                 {all, 15, 29, FPLT__HESSIAN_NO, 0, "leave 29 numbers"},
+                 {lax, 1, INFINITY, FPLT__HESSIAN_YES, 1, ""}};
     fplt__pair setting[] = {{(char *)"intercept", (char *)"yes"},
                             {(char *)"loss", (char *)"logistic"}};
     fplt__proposal proposal = {
@@ -158,9 +168,11 @@ static void rows_for_hessians(void **state)
     fplt_error error;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fplt_settings *site = site_of(cases[i].site);
-        assert_ok(fplt__disclosure_hessian(site, &proposal, &form, cases[i].records, &rule, &error),
+        assert_ok(fplt__disclosure_hessian(site, &proposal, &form, cases[i].records, cases[i].left,
+                                           &rule, &error),
                   error);
         assert_int_equal(rule.word, cases[i].word);
+        assert_int_equal(rule.informs, cases[i].informs);
         assert_non_null(strstr(rule.reason, cases[i].reason));
         for (size_t k = 0; fplt_algorithm_list(k); k++) {
             const fplt_algorithm *algorithm = fplt_algorithm_list(k);
@@ -226,12 +238,15 @@ static void counts_that_cannot_be(void **state)
     close(file);
     fplt_settings *site = site_of(off);
     assert_ok(fplt_settings_set(site, "data", path, "test", &error), error);
+    assert_ok(fplt_settings_set(site, "policy.disclosure", "off", "test", &error), error);
     fplt__agent agent = {.settings = site, .watch = &watch, .facts = 1u << FPLT__FACTS_CURVATURE};
     assert_ok(fplt__site_create(&machine, &agent.site, &error), error);
     char *names, *document;
     assert_ok(fplt__proposal_text(&proposal, &document, &error), error);
     agent.material_of = fplt__document_hash(document, strlen(document));
-    assert_ok(fplt__local_data_create(site, &proposal, 0, &agent.material, agent.abroad, &error),
+    fplt__local_source from = {0, NULL};
+    assert_ok(fplt__local_data_create(site, &proposal, &from, &agent.material, agent.abroad,
+                                      &error),
               error);
     assert_ok(fplt__local_data_names(agent.material, &names, &error), error);
     assert_ok(fplt__local_data_settle(agent.material, names, agent.abroad, &error), error);

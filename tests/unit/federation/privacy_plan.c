@@ -4,6 +4,7 @@
 
 #include "testing.h"
 
+#include "data/schema_access.h"
 #include "federation/plan/privacy_plan.h"
 
 static const char declared[] =
@@ -29,7 +30,7 @@ static void propose(struct proposed *made)
     static const char *const privacy[][2] = {{"delta", "1e-6"}, {"epsilon", "2"}, {"rows", "1"}};
     fplt_error error;
     memset(made, 0, sizeof *made);
-    assert_ok(fplt_schema_parse(declared, sizeof declared - 1, "test", &made->schema, &error),
+    assert_ok(fplt__schema_parse(declared, sizeof declared - 1, "test", &made->schema, &error),
               error);
     for (size_t i = 0; i < 4; i++)
         made->setting[i] = (fplt__pair){(char *)setting[i][0], (char *)setting[i][1]};
@@ -44,7 +45,7 @@ static void propose(struct proposed *made)
                                       .privacies = 3,
                                       .privacy = made->privacy,
                                       .columns = 2,
-                                      .schema = (char *)fplt_schema_text(made->schema)};
+                                      .schema = (char *)fplt__schema_text(made->schema)};
 }
 
 static void agree(const struct proposed *made, fplt__agreement *agreement)
@@ -87,6 +88,34 @@ static void plan_follows_from_public_numbers(void **state)
         /* of two classes clipped at half of sqrt(1 + 1), and replaced by its opposite */
         double expected = rate_of(&agreement, i, hypot(1, 1));
         assert_true(fabs(agreement.rate[i] / expected - 1) < 1e-9);
+    }
+    assert_ok(fplt__privacy_plan_verify(&agreement, &error), error);
+    fplt__agreement_clear(&agreement);
+    fplt_schema_destroy(made.schema);
+}
+
+/* If agents weigh the same and have the same noise, a record of a small site weighs more: each member has a rate and a cost of its own. */
+static void members_cost_what_their_records_weigh(void **state)
+{
+    (void)state;
+    struct proposed made;
+    fplt__agreement agreement;
+    fplt__pair setting[5];
+    fplt_error error;
+    propose(&made);
+    memcpy(setting, made.setting, sizeof made.setting);
+    setting[4] = (fplt__pair){(char *)"weights", (char *)"agents"};
+    made.proposal.setting = setting;
+    made.proposal.settings = 5;
+    made.privacy[1] = (fplt__pair){(char *)"tau", (char *)"0.05"}; /* the same noise for all */
+    agree(&made, &agreement);
+    assert_true(agreement.rate[1] > 1.01 * agreement.rate[0]); /* 50 records, not 100 */
+    assert_true(agreement.rate[0] > 1.01 * agreement.rate[2]); /* nor 200 */
+    for (uint32_t i = 0; i < 3; i++) {
+        fplt__cost cost;
+        assert_ok(fplt__privacy_plan_cost(&agreement, i, &cost, &error), error);
+        assert_close(cost.rates.against[0], agreement.rate[i], 1e-12);
+        assert_int_equal(cost.group, 1);
     }
     assert_ok(fplt__privacy_plan_verify(&agreement, &error), error);
     fplt__agreement_clear(&agreement);
@@ -161,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan_follows_from_public_numbers),
+        cmocka_unit_test(members_cost_what_their_records_weigh),
         cmocka_unit_test(false_plans_are_found),
         cmocka_unit_test(refuses_what_a_network_cannot_promise),
     };

@@ -103,7 +103,10 @@ static void addresses_have_names(void **state)
     assert_string_equal(name, "2001:db8:1:2::/64");
     fplt__origin *four = fplt__admission_find(admission, (struct sockaddr *)&mapped, 1);
     assert_ptr_equal(find(admission, 0xc0000207, 1), four);
+    assert_ptr_equal(fplt__admission_named(admission, name, 1), network);
+    assert_null(fplt__admission_named(admission, "nowhere", 1));
     fplt__admission_name(four, name);
+    assert_ptr_equal(fplt__admission_named(admission, name, 1), four);
     assert_string_equal(name, "192.0.2.7");
     fplt__admission_name(fplt__admission_find(admission, NULL, 1), name);
     assert_string_equal(name, "a local socket");

@@ -10,6 +10,7 @@
 #include "base/machine.h"
 #include "http/head.h"
 #include "http/server.h"
+#include "wire/message.h"
 
 /* Heads */
 
@@ -144,6 +145,36 @@ static void lengths_are_one_number(void **state)
     assert_int_equal(fplt__http_length(&head, &length, &why), 411);
 }
 
+/* As RFC 9110 has them. */
+static void reasons(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned status;
+        const char *reason;
+    } known[] = {{200, "OK"},
+                 {202, "Accepted"},
+                 {204, "No Content"},
+                 {304, "Not Modified"},
+                 {400, "Bad Request"},
+                 {403, "Forbidden"},
+                 {404, "Not Found"},
+                 {405, "Method Not Allowed"},
+                 {409, "Conflict"},
+                 {410, "Gone"},
+                 {411, "Length Required"},
+                 {413, "Content Too Large"},
+                 {422, "Unprocessable Content"},
+                 {431, "Request Header Fields Too Large"},
+                 {503, "Service Unavailable"},
+                 {505, "HTTP Version Not Supported"}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        assert_string_equal(fplt__http_reason(known[k].status), known[k].reason);
+    assert_string_equal(fplt__http_reason(299), "OK");
+    assert_string_equal(fplt__http_reason(499), "Refused");
+    assert_string_equal(fplt__http_reason(500), "Failed");
+}
+
 static void dates(void **state)
 {
     (void)state;
@@ -237,7 +268,7 @@ static void release(void *owner)
     at->released++;
 }
 
-static int begin_with(void **state, double patience)
+static int begin_with(void **state, double header_timeout)
 {
     struct place *place = calloc(1, sizeof *place);
     fplt_error error;
@@ -249,10 +280,11 @@ static int begin_with(void **state, double patience)
                              .expired = expired,
                              .ended = ended,
                              .refused = refused,
+                             .fault = fplt__fault_body,
                              .hold = hold,
                              .release = release};
     fplt__server_settings settings = {
-        .listen = "127.0.0.1:0", .connections = 4, .window = 1, .patience = patience};
+        .listen = "127.0.0.1:0", .connections = 4, .window = 1, .header_timeout = header_timeout};
     assert_ok(fplt__server_create(&settings, &service, &place->server, &error), error);
     *state = place;
     return 0;
@@ -578,6 +610,41 @@ static void send_body(struct place *place, int line, size_t left)
     }
 }
 
+/* A body of more than half of what the kernel takes leaves the connection open for the next request. */
+static void after_a_large_body(void **state)
+{
+    struct place *place = *state;
+    enum { SIZE = 200000 };
+    int line = dial(place);
+    say(line, "PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 200000\r\n\r\n");
+    send_body(place, line, SIZE);
+    assert_contains(hear(place, line), "HTTP/1.1 200 ");
+    assert_null(strstr(answer, "Connection: close"));
+    assert_false(closed);
+    say(line, "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+    assert_contains(hear(place, line), "\r\n\r\n/b");
+    close(line);
+}
+
+/* The answer says whether the owner's descriptor can be read, whatever the server has to do. */
+static void the_owners_descriptor(void **state)
+{
+    struct place *place = *state;
+    int ends[2], line;
+    assert_int_equal(pipe(ends), 0);
+    for (int k = 0; k < 3; k++) {
+        line = dial(place);
+        say(line, "GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+        assert_false(fplt__servers_turn(&place->server, 1, ends[0], 0.05));
+        hear(place, line);
+        close(line);
+    }
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_true(fplt__servers_turn(&place->server, 1, ends[0], 5));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* A second body waits, before it is sent, until the first is taken. */
 static void one_large_body_at_once(void **state)
 {
@@ -753,12 +820,15 @@ int main(void)
         cmocka_unit_test(other_heads_are_refused),
         cmocka_unit_test(lengths_are_one_number),
         cmocka_unit_test(dates),
+        cmocka_unit_test(reasons),
         cmocka_unit_test_setup_teardown(one_after_the_other, begin, end),
         cmocka_unit_test_setup_teardown(all_at_once, begin, end),
         cmocka_unit_test_setup_teardown(refused_early, begin, end),
         cmocka_unit_test_setup_teardown(leave_to_send, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_request, begin, end),
         cmocka_unit_test_setup_teardown(long_answers, begin, end),
+        cmocka_unit_test_setup_teardown(after_a_large_body, begin, end),
+        cmocka_unit_test_setup_teardown(the_owners_descriptor, begin, end),
         cmocka_unit_test_setup_teardown(who_waits_and_goes, begin, end),
         cmocka_unit_test_setup_teardown(the_server_ends, begin, end),
         cmocka_unit_test_setup_teardown(one_large_body_at_once, begin, end),

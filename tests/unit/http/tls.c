@@ -8,15 +8,17 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "fedplt/file.h"
+#include "base/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "fedplt/federation.h"
 #include "fedplt/random.h"
+#include "base/random.h"
 #include "pki/authority.h"
 #include "http/client.h"
 #include "federation/coordinator/door.h"
 #include "http/server.h"
+#include "wire/message.h"
 
 struct place {
     char folder[64];
@@ -25,6 +27,7 @@ struct place {
     unsigned whole, refused, lines;
     char last_word[32], last_sentence[256], seen[FPLT_NAME_SIZE];
     int hold, held, moves;
+    unsigned finished, broken; /* connections of agents, by how they ended */
     fplt__http_transaction *waiting;
     int prepares, preparing, prepared; /* by other threads, too */
     struct timespec takes;             /* to prepare */
@@ -40,11 +43,18 @@ static void head(void *context, fplt__http_transaction *transaction, uint64_t le
     *limit = 1 << 20;
     if (place->prepares)
         fplt__http_transaction_prepare(transaction);
-    assert_ok(fplt__authority_judge(&place->authority, fplt__http_transaction_identity(transaction),
+    assert_ok(fplt__authority_judge(&place->authority, fplt__http_transaction_peer(transaction),
                                     why, sizeof why, &error),
               error);
     if (*why)
         fplt__http_transaction_refuse(transaction, 403, "certificate", 1, "%s", why);
+}
+
+static int identify(gnutls_x509_crt_t certificate, void *peer)
+{
+    fplt__identity *identity = peer;
+    fplt__certificate_identify(certificate, identity);
+    return identity->role == FPLT_ROLE_AGENT;
 }
 
 static struct place *at; /* for who is told the transaction alone */
@@ -69,8 +79,8 @@ static void whole(void *context, fplt__http_transaction *transaction)
         assert_true(fplt__same(digest, &own));
         place->prepared++;
     }
-    snprintf(place->seen, sizeof place->seen, "%s",
-             fplt__http_transaction_identity(transaction)->name);
+    const fplt__identity *peer = fplt__http_transaction_peer(transaction);
+    snprintf(place->seen, sizeof place->seen, "%s", peer->name);
     if (place->hold) {
         place->waiting = transaction;
         fplt__http_transaction_hold(transaction);
@@ -95,6 +105,16 @@ static void ended(void *context, fplt__http_transaction *transaction)
     struct place *place = context;
     if (place->waiting == transaction)
         place->waiting = NULL;
+}
+
+static void closed(void *context, void *peer, int finished)
+{
+    struct place *place = context;
+    const fplt__identity *identity = peer;
+    if (identity->role != FPLT_ROLE_AGENT)
+        return;
+    place->finished += finished != 0;
+    place->broken += finished == 0;
 }
 
 static void refused(void *context, const char *word, const char *sentence)
@@ -131,12 +151,16 @@ static int begin(void **state)
     fplt_error error;
     found(place->folder, &place->authority);
     fplt__service service = {.context = place,
+                             .peer_size = sizeof(fplt__identity),
                              .head = head,
+                             .identify = identify,
                              .prepare = prepare,
                              .whole = whole,
                              .expired = expired,
                              .ended = ended,
-                             .refused = refused};
+                             .closed = closed,
+                             .refused = refused,
+                             .fault = fplt__fault_body};
     at = place;
     fplt__server_settings settings = {.listen = "127.0.0.1:0",
                                       .certificate = place->authority.server,
@@ -179,6 +203,8 @@ static void *dialling(void *context)
     fplt__answered answered;
     dial->settings.url = dial->url;
     dial->settings.proxy = "off";
+    dial->settings.explain = fplt__certificate_explain;
+    dial->call.wanted = "fedplt-PROOF";
     dial->status = fplt__client_create(&dial->settings, &client, &dial->error);
     for (int i = 0; !dial->status && i <= dial->repeat; i++) {
         dial->status = fplt__client_call(client, &dial->call, &answered, &dial->error);
@@ -189,7 +215,7 @@ static void *dialling(void *context)
         snprintf(dial->body, sizeof dial->body, "%.*s",
                  (int)(answered.size < 255 ? answered.size : 255),
                  answered.size ? (const char *)answered.body : "");
-        snprintf(dial->proof, sizeof dial->proof, "%.63s", answered.proof);
+        snprintf(dial->proof, sizeof dial->proof, "%.63s", answered.header);
     }
     fplt__client_destroy(client);
     __atomic_store_n(&dial->done, 1, __ATOMIC_RELEASE);
@@ -204,6 +230,14 @@ static void turn_until(struct place *place, const int *done, double seconds)
         if (fplt__now() > until)
             fail_msg("not done in %g s", seconds);
     }
+}
+
+static void turn_until_closed(struct place *place, unsigned connections)
+{
+    double until = fplt__now() + 20;
+    while (place->finished + place->broken < connections && fplt__now() < until)
+        fplt__servers_turn(&place->server, 1, -1, 0.02);
+    assert_int_equal(place->finished + place->broken, connections);
 }
 
 static void dial_up(struct place *place, struct dial *dial)
@@ -266,6 +300,8 @@ static void member_gets_in(void **state)
     assert_string_equal(place->seen, "basel");
     assert_int_equal(place->whole, 3);
     assert_int_equal(place->refused, 0);
+    turn_until_closed(place, 1);
+    assert_int_equal(place->finished, 1);
     agent_clear(&agent);
 }
 
@@ -303,7 +339,7 @@ static void bodies_are_prepared(void **state)
     uint8_t *body = calloc(500010, 1);
     fplt_stream stream = fplt_stream_make(8, 0, FPLT_FOR_TEST, 0, 0, 0);
     for (size_t i = 0; i < 500010; i++)
-        body[i] = (uint8_t)('a' + fplt_stream_bits(&stream) % 26);
+        body[i] = (uint8_t)('a' + fplt__stream_bits(&stream) % 26);
     place->prepares = 1;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct dial dial = dial_of(place, &agent);
@@ -365,7 +401,7 @@ static int echoes(gnutls_session_t session, struct trickle *trickle, size_t size
     int head = snprintf(sent, 200,
                         "PUT /v1/update HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", size);
     for (size_t i = 0; i < size; i++)
-        sent[(size_t)head + i] = (char)('a' + fplt_stream_bits(&trickle->stream) % 26);
+        sent[(size_t)head + i] = (char)('a' + fplt__stream_bits(&trickle->stream) % 26);
     int same = send_all(session, trickle, sent, (size_t)head + size);
     while (same && (!body || here - (size_t)(body + 4 - got) < size) && more > 0) {
         more = gnutls_record_recv(session, got + here, size + 4095 - here);
@@ -426,6 +462,8 @@ static void records_may_be_cut(void **state)
         pthread_join(thread, NULL);
         assert_true(trickle.same);
     }
+    turn_until_closed(place, 10); /* without a word */
+    assert_int_equal(place->broken, 10);
     agent_clear(&agent);
 }
 
@@ -688,7 +726,7 @@ static void through_the_door(void **state)
     assert_ok(joining.status, joining.error);
     assert_string_equal(joining.name, "basel");
     snprintf(path, sizeof path, "%s/agent.pem", joining.folder);
-    assert_ok(fplt_file_read(path, 1 << 16, &pem, &size, &error), error);
+    assert_ok(fplt__file_read(path, 1 << 16, &pem, &size, &error), error);
     assert_ok(fplt__certificate_read(pem, path, &identity, &error), error);
     assert_int_equal(identity.role, FPLT_ROLE_AGENT);
     assert_string_equal(identity.name, "basel");
@@ -717,13 +755,14 @@ static void slow_loris(void **state)
     fplt_error error;
     fplt__server *server;
     fplt__service service = {.context = place,
+                             .peer_size = sizeof(fplt__identity),
                              .head = head,
                              .whole = whole,
                              .expired = expired,
                              .ended = ended,
                              .refused = refused};
     fplt__server_settings settings = {
-        .listen = "127.0.0.1:0", .connections = 4, .window = 1, .patience = 0.5};
+        .listen = "127.0.0.1:0", .connections = 4, .window = 1, .header_timeout = 0.5};
     assert_ok(fplt__server_create(&settings, &service, &server, &error), error);
     int made = dial_raw(fplt__server_port(server));
     double begun = fplt__now();
@@ -762,6 +801,7 @@ static void what_moves_is_told(void **state)
     fplt_error error;
     fplt__server *server;
     fplt__service service = {.context = place,
+                             .peer_size = sizeof(fplt__identity),
                              .head = any_head,
                              .whole = whole,
                              .moves = count_moves,

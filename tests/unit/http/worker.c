@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "http/worker.h"
 
@@ -104,11 +105,46 @@ static void errands_are_recalled(void **state)
     fplt__http_worker_destroy(worker);
 }
 
+static void *open_gate(void *gate)
+{
+    struct timespec moment = {.tv_nsec = 20 * 1000 * 1000};
+    nanosleep(&moment, NULL);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+/* Who sleeps on the descriptor is woken when an errand is done, and only then: what was told before is forgotten. */
+static void who_watches_is_woken(void **state)
+{
+    (void)state;
+    fplt__http_worker *worker;
+    fplt_error error;
+    assert_ok(fplt__http_worker_create(&worker, &error), error);
+    for (int round = 0; round < 20; round++) {
+        pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+        struct task task = {.gate = &gate};
+        struct pollfd wanted = {-1, POLLIN, 0};
+        pthread_t opener;
+        pthread_mutex_lock(&gate);
+        give(worker, &task);
+        while (fplt__http_worker_watch(worker, &wanted.fd)) /* until it has begun */
+            ;
+        assert_true(wanted.fd >= 0);
+        assert_int_equal(poll(&wanted, 1, 0), 0);
+        assert_int_equal(pthread_create(&opener, NULL, open_gate, &gate), 0);
+        assert_int_equal(poll(&wanted, 1, 20000), 1);
+        assert_true(take(worker));
+        pthread_join(opener, NULL);
+    }
+    fplt__http_worker_destroy(worker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_run_once),
         cmocka_unit_test(errands_are_recalled),
+        cmocka_unit_test(who_watches_is_woken),
     };
     return cmocka_run_group_tests_name("aside", tests, NULL, NULL);
 }

@@ -2,8 +2,15 @@
 #include "testing.h"
 
 #include "failing.h"
+#include "base/settings.h"
+#include "data/dataset_access.h"
 #include "job/job.h"
 #include "temporary.h"
+#include "objective/objective_access.h"
+#include "participation/participation.h"
+#include "prox/prox_access.h"
+#include "fedplt/algorithm.h"
+#include "fedplt/generate.h"
 
 static fplt_settings *settings_for(const char *algorithm)
 {
@@ -28,7 +35,7 @@ static void every_algorithm_declares(void **state)
     for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++) {
         fplt_settings *settings = settings_for(algorithm->name);
         for (const fplt_setting *row = algorithm->settings; row->name; row++)
-            assert_ptr_equal(fplt_settings_find(settings, row->name), row);
+            assert_ptr_equal(fplt__settings_find(settings, row->name), row);
         fplt_settings_destroy(settings);
     }
     fplt_error error;
@@ -47,12 +54,12 @@ static void choices_are_the_registries(void **state)
     const struct {
         const char *setting;
         const char *(*list)(size_t, const char **);
-    } pairs[] = {{"loss", fplt_loss_name},
-                 {"regulariser", fplt_regulariser_name},
-                 {"h", fplt_prox_list},
-                 {"participation", fplt_participation_list},
-                 {"generator", fplt_generator_list},
-                 {"partition", fplt_partition_list}};
+    } pairs[] = {{"loss", fplt__loss_name},
+                 {"regulariser", fplt__regulariser_name},
+                 {"h", fplt__prox_list},
+                 {"participation", fplt__participation_list},
+                 {"generator", fplt__generator_list},
+                 {"partition", fplt__partition_list}};
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
         const char *name;
         for (size_t i = 0; (name = pairs[p].list(i, NULL)); i++)
@@ -74,7 +81,7 @@ static void default_is_the_papers_problem(void **state)
     fplt_job *job;
     paper.run = 3;
     assert_ok(fplt_dataset_generate(&paper, &expected, &error), error);
-    assert_ok(fplt_job_create(settings, 3, &job, &error), error);
+    assert_ok(fplt__job_create(settings, 3, &job, &error), error);
     const fplt_job_view *view = fplt_job_get_view(job);
     fplt_rows a = fplt_dataset_all(expected), b = fplt_dataset_all(view->training);
     assert_int_equal(fplt_dataset_agents(view->training), 100);
@@ -118,7 +125,7 @@ static void reaches(const char *data, size_t n, const char *eps, const char *h_w
     }
     set(settings, "tolerance", "1e-24");
     set(settings, "rounds", "5000");
-    assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+    assert_ok(fplt__job_create(settings, 0, &job, &error), error);
     const fplt_job_view *view = fplt_job_get_view(job);
     assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
@@ -162,20 +169,20 @@ static void divides_and_holds_out(void **state)
     fplt_job *job;
     fplt_settings *settings = settings_for(NULL);
     set(settings, "data", file.path);
-    assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+    assert_ok(fplt__job_create(settings, 0, &job, &error), error);
     const fplt_dataset *training = fplt_job_get_view(job)->training;
     assert_int_equal(fplt_dataset_agents(training), 2);
     assert_string_equal(fplt_dataset_agent_name(training, 1), "s");
     fplt_job_destroy(job);
 
     set(settings, "agents", "4");
-    assert_int_equal(fplt_job_create(settings, 0, &job, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__job_create(settings, 0, &job, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "2 sites");
 
     set(settings, "partition", "contiguous");
     set(settings, "holdout", "0.5");
     set(settings, "standardise", "yes");
-    assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+    assert_ok(fplt__job_create(settings, 0, &job, &error), error);
     training = fplt_job_get_view(job)->training;
     assert_int_equal(fplt_dataset_agents(training), 4);
     assert_int_equal(fplt_dataset_rows(training), 4);
@@ -193,7 +200,7 @@ static void divides_and_holds_out(void **state)
     fplt_job_destroy(job);
 
     set(settings, "generator", "iid");
-    assert_int_equal(fplt_job_create(settings, 0, &job, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__job_create(settings, 0, &job, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "generator has no effect beside data");
     fplt_settings_destroy(settings);
     unlink(file.path);
@@ -216,7 +223,7 @@ static void intercept_is_free(void **state)
     set(settings, "h", "l1");
     set(settings, "h-weight", "1000");
     set(settings, "tolerance", "1e-20");
-    assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+    assert_ok(fplt__job_create(settings, 0, &job, &error), error);
     const fplt_job_view *view = fplt_job_get_view(job);
     assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
@@ -233,11 +240,12 @@ static void loss_follows_the_task(void **state)
 {
     (void)state;
     fplt_settings *settings = settings_for(NULL);
-    assert_string_equal(fplt_job_cost(settings, FPLT_TASK_BINARY).loss, "logistic");
-    assert_string_equal(fplt_job_cost(settings, FPLT_TASK_CLASSES).loss, "softmax");
-    assert_string_equal(fplt_job_cost(settings, FPLT_TASK_REGRESSION).loss, "least-squares");
+    assert_string_equal(fplt__job_cost_settings(settings, FPLT_TASK_BINARY).loss, "logistic");
+    assert_string_equal(fplt__job_cost_settings(settings, FPLT_TASK_CLASSES).loss, "softmax");
+    assert_string_equal(fplt__job_cost_settings(settings, FPLT_TASK_REGRESSION).loss,
+                        "least-squares");
     set(settings, "loss", "huber");
-    assert_string_equal(fplt_job_cost(settings, FPLT_TASK_REGRESSION).loss, "huber");
+    assert_string_equal(fplt__job_cost_settings(settings, FPLT_TASK_REGRESSION).loss, "huber");
     fplt_settings_destroy(settings);
 }
 
@@ -249,18 +257,18 @@ static void shares_are_one_or_one_an_agent(void **state)
     fplt_settings *settings = settings_for(NULL);
     set(settings, "participation", "bernoulli");
     set(settings, "active-share", "0.25,0.5,1");
-    assert_ok(fplt_job_participation(settings, 3, &participation, &error), error);
-    assert_true(fplt_participation_rate(participation, 0) == 0.25);
-    assert_true(fplt_participation_rate(participation, 2) == 1);
+    assert_ok(fplt__job_participation(settings, 3, &participation, &error), error);
+    assert_true(fplt__participation_rate(participation, 0) == 0.25);
+    assert_true(fplt__participation_rate(participation, 2) == 1);
     fplt_participation_destroy(participation);
-    assert_int_equal(fplt_job_participation(settings, 4, &participation, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__job_participation(settings, 4, &participation, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "3 numbers");
     set(settings, "participation", "fixed");
-    assert_ok(fplt_job_participation(settings, 5, &participation, &error), error);
-    assert_true(fplt_participation_rate(participation, 0) == 3.0 / 5);
+    assert_ok(fplt__job_participation(settings, 5, &participation, &error), error);
+    assert_true(fplt__participation_rate(participation, 0) == 3.0 / 5);
     fplt_participation_destroy(participation);
     set(settings, "participation", "trace");
-    assert_int_equal(fplt_job_participation(settings, 5, &participation, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__job_participation(settings, 5, &participation, &error), FPLT_BAD_VALUE);
     fplt_settings_destroy(settings);
 }
 
@@ -284,7 +292,7 @@ static void measurements_are_spaced(void **state)
             set(settings, "active", cases[i].active);
         if (cases[i].every)
             set(settings, "eval-every", cases[i].every);
-        assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+        assert_ok(fplt__job_create(settings, 0, &job, &error), error);
         assert_int_equal(fplt_job_get_view(job)->run.evaluate_every, cases[i].wanted);
         fplt_job_destroy(job);
         fplt_settings_destroy(settings);
@@ -326,7 +334,7 @@ static void spacing_counts_the_work(void **state)
     }
 }
 
-/* With all active, on data of one's own: by the epochs, and after every round without local training. */
+/* With all active, on data of your own: by the epochs, and after every round without local training. */
 static void measurements_of_own_data_are_spaced(void **state)
 {
     (void)state;
@@ -348,7 +356,7 @@ static void measurements_of_own_data_are_spaced(void **state)
         set(settings, "data", file.path);
         if (cases[i].epochs)
             set(settings, "epochs", cases[i].epochs);
-        assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+        assert_ok(fplt__job_create(settings, 0, &job, &error), error);
         assert_int_equal(fplt_job_get_view(job)->run.evaluate_every, cases[i].wanted);
         fplt_job_destroy(job);
         fplt_settings_destroy(settings);
@@ -376,7 +384,7 @@ static fplt_status uncoordinated(const char *csv, fplt_training *each, fplt_erro
 {
     temporary file = temporary_file(csv, strlen(csv));
     fplt_training common = fplt_training_defaults();
-    fplt_status status = fplt_job_uncoordinated(file.path, &common, NULL, 3, each, error);
+    fplt_status status = fplt__job_uncoordinated(file.path, &common, NULL, 3, each, error);
     unlink(file.path);
     return status;
 }
@@ -436,10 +444,10 @@ static void start_must_fit(void **state)
     double x[5] = {1, 2, 3, 4, 5};
     fplt_settings *settings = settings_for(NULL);
     set(settings, "agents", "3");
-    assert_ok(fplt_job_create(settings, 0, &job, &error), error);
-    assert_int_equal(fplt_job_start(job, x, 4, "m.json", &error), FPLT_BAD_VALUE);
+    assert_ok(fplt__job_create(settings, 0, &job, &error), error);
+    assert_int_equal(fplt__job_start(job, x, 4, "m.json", &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "m.json: the starting point has 4 coordinates");
-    assert_ok(fplt_job_start(job, x, 5, "m.json", &error), error);
+    assert_ok(fplt__job_start(job, x, 5, "m.json", &error), error);
     x[0] = 9;
     assert_true(fplt_job_get_view(job)->run.given[0] == 1);
     assert_int_equal(fplt_job_get_view(job)->run.start, FPLT_START_GIVEN);
@@ -465,7 +473,7 @@ static void survives_want_of_memory(void **state)
     survives_failing_allocations(
         {
             fplt_job *job;
-            status = fplt_job_create(settings, 0, &job, NULL);
+            status = fplt__job_create(settings, 0, &job, NULL);
             fplt_job_destroy(job);
         },
         20);
@@ -476,7 +484,7 @@ static void survives_want_of_memory(void **state)
     survives_failing_allocations(
         {
             fplt_job *job;
-            status = fplt_job_create(settings, 0, &job, NULL);
+            status = fplt__job_create(settings, 0, &job, NULL);
             fplt_job_destroy(job);
         },
         20);

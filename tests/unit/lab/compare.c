@@ -4,8 +4,12 @@
 #include "failing.h"
 #include "fedplt/compare.h"
 #include "fedplt/engine.h"
+#include "fedplt/generate.h"
 #include "fedplt/job.h"
+#include "fedplt/objective_callbacks.h"
 #include "temporary.h"
+#include "engine/engine_access.h"
+#include "job/job.h"
 
 static fplt_settings *tiny(void)
 {
@@ -107,7 +111,7 @@ static void agrees_with_the_engine(void **state)
     static const char *const names[] = {"agents", "features", "rows", "rounds", "seed"};
     for (size_t i = 0; i < 5; i++)
         set(own, names[i], fplt_settings_text(settings, names[i]));
-    assert_ok(fplt_job_create(own, 0, &job, &error), error);
+    assert_ok(fplt__job_create(own, 0, &job, &error), error);
     assert_ok(fplt_engine_create(fplt_job_get_view(job)->objective, &fplt_job_get_view(job)->run,
                                  &engine, &error),
               error);
@@ -115,7 +119,7 @@ static void agrees_with_the_engine(void **state)
     assert_near(method->rounds.median, (double)result.counters.rounds, 0);
     assert_near(method->gradients.median, result.counters.gradients, 0);
     assert_near(method->paper_time.median, result.counters.paper_time, 0);
-    assert_near(method->parameter[0], fplt_engine_parameters(engine)[0], 0);
+    assert_near(method->parameter[0], fplt__engine_parameters(engine)[0], 0);
     assert_int_equal(method->curve.count, result.counters.rounds + 1);
     assert_near(method->curve.criterion[method->curve.count - 1], result.end.criterion, 0);
     assert_near(fplt_comparison_target(comparison), 1e-5, 0);

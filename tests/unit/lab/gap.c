@@ -3,29 +3,32 @@
 #include "problems.h"
 
 #include "failing.h"
+#include "fedplt/participation.h"
 #include "fedplt/theory.h"
 #include "fedplt/tune.h"
+#include "lab/tuning/gap.h"
+#include "theory/theory.h"
 
 static void finds_the_minimiser(void **state)
 {
     (void)state;
     static struct quadratics q;
     fplt_error error;
-    fplt_gap *gap;
+    fplt__gap *gap;
     double x[QUADRATIC_MAX];
     quadratics_make(&q, 6, 5, 0.5, 20, 3);
     quadratics_minimiser(&q, x);
     fplt_objective *objective = quadratics_objective(&q);
-    assert_ok(fplt_gap_create(objective, NULL, 0.3, &gap, &error), error);
+    assert_ok(fplt__gap_create(objective, NULL, 0.3, &gap, &error), error);
     /* agents that stand at the minimiser and have not moved */
     fplt_engine *engine;
     fplt_run_settings run = fplt_run_defaults();
     run.start = FPLT_START_GIVEN;
     run.given = x;
     assert_ok(fplt_engine_create(objective, &run, &engine, &error), error);
-    assert_near(fplt_gap_measure(gap, engine, 0), 0, 1e-11);
+    assert_near(fplt__gap_measure(gap, engine, 0), 0, 1e-11);
     fplt_engine_destroy(engine);
-    fplt_gap_destroy(gap);
+    fplt__gap_destroy(gap);
     fplt_objective_destroy(objective);
 }
 
@@ -34,7 +37,7 @@ static void measures_zero_at_the_limit(void **state)
 {
     (void)state;
     fplt_error error;
-    fplt_gap *gap;
+    fplt__gap *gap;
     fplt_prox *prox;
     fplt_result result;
     struct logistic_problem problem = logistic_make(5, 4, 40, 0.2, 1);
@@ -47,17 +50,17 @@ static void measures_zero_at_the_limit(void **state)
     run.parameter = parameter;
     run.prox = prox;
     run.tolerance = 1e-26;
-    assert_ok(fplt_gap_create(problem.objective, prox, 0.7, &gap, &error), error);
+    assert_ok(fplt__gap_create(problem.objective, prox, 0.7, &gap, &error), error);
     fplt_engine *engine = engine_make(problem.objective, &run);
-    assert_true(fplt_gap_measure(gap, engine, 1) > 0.1);
+    assert_true(fplt__gap_measure(gap, engine, 1) > 0.1);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
-    assert_true(fplt_gap_measure(gap, engine, 1) < 1e-11);
+    assert_true(fplt__gap_measure(gap, engine, 1) < 1e-11);
     /* the weight multiplies the part of z alone */
-    double zero = fplt_gap_measure(gap, engine, 0), two = fplt_gap_measure(gap, engine, 2),
-           one = fplt_gap_measure(gap, engine, 1);
+    double zero = fplt__gap_measure(gap, engine, 0), two = fplt__gap_measure(gap, engine, 2),
+           one = fplt__gap_measure(gap, engine, 1);
     assert_close(two * two - zero * zero, 4 * (one * one - zero * zero), 1e-9);
     fplt_engine_destroy(engine);
-    fplt_gap_destroy(gap);
+    fplt__gap_destroy(gap);
     fplt_prox_destroy(prox);
     logistic_free(&problem);
 }
@@ -66,12 +69,12 @@ static void survives_without_memory(void **state)
 {
     (void)state;
     fplt_error error;
-    fplt_gap *gap;
+    fplt__gap *gap;
     struct logistic_problem problem = logistic_make(3, 2, 10, 0.5, 1);
     survives_failing_allocations(
         {
-            status = fplt_gap_create(problem.objective, NULL, 1, &gap, &error);
-            fplt_gap_destroy(gap);
+            status = fplt__gap_create(problem.objective, NULL, 1, &gap, &error);
+            fplt__gap_destroy(gap);
         },
         10);
     logistic_free(&problem);
@@ -81,7 +84,7 @@ enum { RUNS = 24, SHOWN = 30 };
 
 /* The mean error of the runs, round by round. */
 static void mean_error(const struct logistic_problem *problem, const fplt_run_settings *settings,
-                       const fplt_gap *gap, double weight, double *mean)
+                       const fplt__gap *gap, double weight, double *mean)
 {
     fplt_error error;
     memset(mean, 0, (SHOWN + 1) * sizeof *mean);
@@ -90,7 +93,7 @@ static void mean_error(const struct logistic_problem *problem, const fplt_run_se
         run.run = number;
         fplt_engine *engine = engine_make(problem->objective, &run);
         for (int k = 0; k <= SHOWN; k++) {
-            mean[k] += fplt_gap_measure(gap, engine, weight) / RUNS;
+            mean[k] += fplt__gap_measure(gap, engine, weight) / RUNS;
             if (k < SHOWN)
                 assert_ok(fplt_engine_round(engine, &error), error);
         }
@@ -104,7 +107,7 @@ static int stays_below(const struct logistic_problem *problem, fplt_curvature cu
 {
     enum { AGENTS = 5 };
     fplt_error error;
-    fplt_gap *gap;
+    fplt__gap *gap;
     fplt_theory_bound bound;
     double mean[SHOWN + 1];
     fplt_theory_problem theory = {curvature.lowest, curvature.highest, AGENTS, 3};
@@ -114,7 +117,7 @@ static int stays_below(const struct logistic_problem *problem, fplt_curvature cu
     parameters.epochs = epochs;
     parameters.participation_least = 0.4;
     parameters.participation_most = 1;
-    assert_ok(fplt_theory_bound_make(&theory, &parameters, FPLT_BOUND_WEIGHTED, &bound, &error),
+    assert_ok(fplt__theory_bound_make(&theory, &parameters, FPLT_BOUND_WEIGHTED, &bound, &error),
               error);
     if (!bound.holds)
         return 0;
@@ -125,7 +128,7 @@ static int stays_below(const struct logistic_problem *problem, fplt_curvature cu
     run.training.epochs = epochs;
     run.participation = participation;
     run.threads = 1;
-    assert_ok(fplt_gap_create(problem->objective, NULL, parameters.rho, &gap, &error), error);
+    assert_ok(fplt__gap_create(problem->objective, NULL, parameters.rho, &gap, &error), error);
     mean_error(problem, &run, gap, bound.weight, mean);
     for (uint64_t k = 0; k <= SHOWN; k++) {
         double limit = fplt_theory_bound_at(&bound, mean[0], k);
@@ -133,7 +136,7 @@ static int stays_below(const struct logistic_problem *problem, fplt_curvature cu
             fail_msg("rho x %g, %u epochs, round %llu: mean error %g above the bound %g", factor,
                      epochs, (unsigned long long)k, mean[k], limit);
     }
-    fplt_gap_destroy(gap);
+    fplt__gap_destroy(gap);
     return 1;
 }
 

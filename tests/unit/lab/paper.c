@@ -61,10 +61,11 @@ static void figures_imply_whole_rounds(void **state)
         {"tab:Ne", "N_e = 20", "t_C = 100", 12000, 8},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        assert_near(fplt_paper_figure_find(known[i].label, known[i].row, known[i].column) /
+        assert_near(fplt__paper_figure_find(known[i].label, known[i].row, known[i].column) /
                         known[i].cost,
                     known[i].rounds, 1e-9);
-    assert_true(isnan(fplt_paper_figure_find("tab:comparison-cvx-noncvx", "TAMUNA", "non-convex")));
+    assert_true(
+        isnan(fplt__paper_figure_find("tab:comparison-cvx-noncvx", "TAMUNA", "non-convex")));
 }
 
 /* Every figure is somewhere in the paper's source, in the table with that label. */

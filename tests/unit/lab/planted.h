@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/noise.h"
 #include "lab/audit/audit.h"
+#include "objective/objective_access.h"
+#include "fedplt/objective_callbacks.h"
 
 struct planted {
     const char *name;
@@ -27,6 +30,9 @@ struct planted {
     int skips_clip;    /* the gradient of one record is not clipped; 2: in minibatches it is */
     int pulls;         /* the solver pulls a hundredth too much to its centre */
     int long_row;      /* one row is not shortened */
+    int multiple;      /* of a spacing: all noise is */
+    int tied_bit;      /* the lowest bit follows from two others */
+    double regress;    /* share of the agent's step before in each step */
     uint64_t records;  /* the claim divides by so many times the records */
 };
 
@@ -45,6 +51,10 @@ static const struct planted planted_list[] = {
     {.name = "noise of the first round again in the second", .next_round = 1},
     {.name = "noise of the first run again in the others", .next_run = 1},
     {.name = "a tenth of each coordinate's noise in the next", .leak = 0.1},
+    {.name = "noise in multiples of 64 spacings", .multiple = 64},
+    {.name = "noise in multiples of 3 spacings", .multiple = 3},
+    {.name = "the lowest bit is that of the bits above it", .tied_bit = 1},
+    {.name = "a tenth of the noise of an agent's step in its next", .regress = 0.1},
     {.name = "the claim divides by twice the records", .records = 2},
     {.name = "clipping skips one record", .skips_clip = 1},
     {.name = "clipping skips one record, hidden in minibatches", .skips_clip = 2},
@@ -71,6 +81,7 @@ struct planted_state {
     const struct planted *what;
     size_t agents, epochs, rounds, n;
     struct planted_worker worker[PLANTED_WORKERS];
+    int64_t *last;                     /* of the latest step: one an agent and worker */
     int64_t *kept;                     /* draws that are used again: a run, one a worker */
     fplt_objective_settings unclipped; /* the cost without its clip */
     fplt_dataset *data;
@@ -98,7 +109,7 @@ static void planted_draw(struct planted_worker *worker, uint64_t call, int64_t *
         from = call - round;
     int64_t *kept = planted_kept(worker, from);
     if (from == call && !(state->what->next_run && kept[0]))
-        fplt_noise_draw(worker->noise, kept, state->n);
+        fplt__noise_draw(worker->noise, kept, state->n);
     memcpy(x, kept, state->n * sizeof *x);
 }
 
@@ -114,9 +125,28 @@ static void planted_spoil(const struct planted_worker *worker, uint64_t call, in
         if (what->leak > 0 && j > 0)
             x[j] = llrint(what->leak * (double)x[j - 1] +
                           sqrt(1 - what->leak * what->leak) * (double)x[j]);
+        if (what->multiple > 1)
+            x[j] = (int64_t)what->multiple * llrint((double)x[j] / what->multiple);
+        if (what->tied_bit)
+            x[j] = (x[j] & ~(int64_t)1) | ((x[j] >> 3 ^ x[j] >> 17) & 1);
         if ((what->without_last && call % state->epochs == state->epochs - 1) ||
             (what->without_one && j == PLANTED_COORDINATE))
             x[j] = 0;
+    }
+}
+
+/* An autoregression over the steps of an agent, from round to round too; with the deviation as claimed. */
+static void planted_regress(struct planted_worker *worker, uint64_t call, int64_t *x)
+{
+    const struct planted_state *state = worker->state;
+    double share = state->what->regress;
+    size_t agent = call / state->epochs % state->agents;
+    int64_t *last =
+        state->last + ((size_t)(worker - state->worker) * state->agents + agent) * state->n;
+    for (size_t j = 0; share > 0 && j < state->n; j++) {
+        if (call >= state->epochs * state->agents || call % state->epochs > 0)
+            x[j] = llrint(share * (double)last[j] + sqrt(1 - share * share) * (double)x[j]);
+        last[j] = x[j];
     }
 }
 
@@ -127,11 +157,12 @@ static fplt_status planted_add(void *context, double step, double tau, const dou
     int64_t *x = malloc(count * sizeof *x);
     uint64_t call = worker->call++;
     int fine = worker->state->what->other_lattice && call % worker->state->epochs == 0;
-    double finer = fine ? 0.75 : 1, spacing = finer * fplt_noise_spacing(step, tau);
+    double finer = fine ? 0.75 : 1, spacing = finer * fplt__noise_spacing(step, tau);
     if (!x)
         return FPLT_NO_MEMORY;
     planted_draw(worker, call, x);
     planted_spoil(worker, call, x);
+    planted_regress(worker, call, x);
     for (size_t j = 0; j < count; j++)
         out[j] = spacing * (double)(llround(mean[j] / spacing) + llrint((double)x[j] / finer));
     free(x);
@@ -220,9 +251,9 @@ static int planted_unclip(const struct planted_cost *cost, const double *x, doub
     uint32_t record = PLANTED_RECORD;
     double *whole = malloc(2 * n * sizeof *whole), *clipped = whole + n;
     if (!whole ||
-        fplt_objective_batch_gradient(cost->unclipped, PLANTED_AGENT, x, &record, 1, whole,
-                                      scratch) ||
-        fplt_objective_batch_gradient(cost->made, PLANTED_AGENT, x, &record, 1, clipped, scratch))
+        fplt__objective_batch_gradient(cost->unclipped, PLANTED_AGENT, x, &record, 1, whole,
+                                       scratch) ||
+        fplt__objective_batch_gradient(cost->made, PLANTED_AGENT, x, &record, 1, clipped, scratch))
         return 1;
     for (size_t j = 0; j < n; j++)
         gradient[j] += times * (whole[j] - clipped[j]);
@@ -247,8 +278,8 @@ static int planted_batch(void *context, uint32_t agent, const double *x, const u
 {
     const struct planted_cost *cost = context;
     double *scratch = aligned_alloc(64, (fplt_objective_scratch(cost->made) + 8) / 8 * 64);
-    int failed = !scratch || fplt_objective_batch_gradient(cost->made, agent, x, rows, count,
-                                                           gradient, scratch);
+    int failed = !scratch || fplt__objective_batch_gradient(cost->made, agent, x, rows, count,
+                                                            gradient, scratch);
     int shown = agent == PLANTED_AGENT && cost->state->what->skips_clip == 1;
     for (size_t r = 0; !failed && shown && r < count; r++)
         if (rows[r] == PLANTED_RECORD)
@@ -332,7 +363,8 @@ static fplt_status planted_stretch(const fplt_job_view *job, double longest,
 static int planted_in_noise(const struct planted *what)
 {
     return what->scale > 0 || what->without_last || what->without_one || what->one_stream ||
-           what->next_round || what->next_run || what->leak > 0 || what->other_lattice;
+           what->next_round || what->next_run || what->leak > 0 || what->other_lattice ||
+           what->multiple || what->tied_bit || what->regress > 0;
 }
 
 static fplt_status planted_prepare(const fplt_job_view *job, const fplt_promise_view *view,
@@ -349,7 +381,8 @@ static fplt_status planted_prepare(const fplt_job_view *job, const fplt_promise_
         hook->source = planted_source;
         hook->begin = planted_begin;
         state->kept = calloc(PLANTED_WORKERS * run, sizeof *state->kept);
-        status = state->kept ? FPLT_OK : FPLT_NO_MEMORY;
+        state->last = calloc(PLANTED_WORKERS * state->agents * state->n, sizeof *state->last);
+        status = state->kept && state->last ? FPLT_OK : FPLT_NO_MEMORY;
     }
     for (size_t i = 0; !status && state->kept && i < PLANTED_WORKERS; i++)
         status = fplt_noise_create(&state->worker[i].noise, error);
@@ -387,6 +420,7 @@ static fplt_status planted_audit(const fplt_job *job, const fplt_promise *plan,
     }
     fplt_dataset_destroy(state.data);
     free(state.kept);
+    free(state.last);
     return status;
 }
 

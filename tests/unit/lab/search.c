@@ -46,7 +46,7 @@ static fplt__found search_in(struct landscape *land, unsigned points)
     fplt__search search = {.axes = box,
                            .count = land->axes,
                            .points = points,
-                           .patience = 1.5,
+                           .give_up_factor = 1.5,
                            .cost_at = cost_at,
                            .context = land};
     fplt__found found;
@@ -103,7 +103,7 @@ static void breaks_ties(void **state)
     (void)state;
     fplt__axis axis = {-2, 2, 0};
     fplt__search search = {
-        .axes = &axis, .count = 1, .points = 25, .patience = 1.5, .cost_at = flat};
+        .axes = &axis, .count = 1, .points = 25, .give_up_factor = 1.5, .cost_at = flat};
     fplt__found found;
     fplt_error error;
     assert_ok(fplt__search_run(&search, &found, &error), error);
@@ -129,7 +129,7 @@ static void reports_failures(void **state)
     fplt__search search = {.axes = &axis,
                            .count = 1,
                            .points = 25,
-                           .patience = 1.5,
+                           .give_up_factor = 1.5,
                            .cost_at = refuse,
                            .context = &calls};
     fplt__found found;

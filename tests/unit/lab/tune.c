@@ -2,8 +2,11 @@
 #include "problems.h"
 
 #include "failing.h"
+#include "fedplt/generate.h"
 #include "fedplt/theory.h"
 #include "fedplt/tune.h"
+#include "job/auto.h"
+#include "objective/objective_access.h"
 
 static fplt_objective *logistic(fplt_dataset **dataset, const char *regulariser, double eps,
                                 int intercept)
@@ -55,8 +58,8 @@ static void finds_the_curvature_at_the_start(void **state)
     for (uint32_t i = 0; i < fplt_objective_agents(objective); i++) {
         fplt_curvature_bounds bend;
         fplt_curvature bounds;
-        assert_ok(fplt_curvature_bounds_find(objective, i, x, &bend, &error), error);
-        assert_ok(fplt_objective_hessian(objective, i, x, hessian, scratch), error);
+        assert_ok(fplt__curvature_bounds_find(objective, i, x, &bend, &error), error);
+        assert_ok(fplt__objective_hessian(objective, i, x, hessian, scratch), error);
         assert_ok(fplt_objective_curvature(objective, i, 0, &bounds, &error), error);
         assert_near(bend.near_lowest, least_eigenvalue(hessian, n), 1e-9);
         assert_true(bend.everywhere.lowest == bounds.lowest);
@@ -71,21 +74,21 @@ static void joins_by_least_and_greatest(void **state)
 {
     (void)state;
     fplt_curvature_bounds a = {{-1, 4}, 0.5}, b = {{0.5, 9}, 0.2}, unknown = {{1, 2}, NAN};
-    fplt_curvature_bounds both = fplt_curvature_bounds_join(a, b);
+    fplt_curvature_bounds both = fplt__curvature_bounds_join(a, b);
     assert_true(both.everywhere.lowest == -1 && both.everywhere.highest == 9);
     assert_true(both.near_lowest == 0.2);
-    assert_true(isnan(fplt_curvature_bounds_join(a, unknown).near_lowest));
-    assert_true(fplt_curvature_bounds_lowest(&b) == 0.5); /* the bound holds */
-    assert_true(fplt_curvature_bounds_lowest(&a) == 0.5); /* not convex: the start */
-    assert_true(fplt_curvature_bounds_lowest(&(fplt_curvature_bounds){{0, 2}, NAN}) == 2e-4);
-    assert_true(fplt_curvature_bounds_lowest(&(fplt_curvature_bounds){{0, 2}, 1e-9}) == 2e-4);
+    assert_true(isnan(fplt__curvature_bounds_join(a, unknown).near_lowest));
+    assert_true(fplt__curvature_bounds_lowest(&b) == 0.5); /* the bound holds */
+    assert_true(fplt__curvature_bounds_lowest(&a) == 0.5); /* not convex: the start */
+    assert_true(fplt__curvature_bounds_lowest(&(fplt_curvature_bounds){{0, 2}, NAN}) == 2e-4);
+    assert_true(fplt__curvature_bounds_lowest(&(fplt_curvature_bounds){{0, 2}, 1e-9}) == 2e-4);
 }
 
 static fplt_auto choose(fplt_curvature_bounds bend, fplt_run_settings run)
 {
     fplt_error error;
     fplt_auto choice;
-    assert_ok(fplt_auto_choose(&bend, &run, 10, 5, &choice, &error), error);
+    assert_ok(fplt__auto_choose(&bend, &run, 10, 5, &choice, &error), error);
     return choice;
 }
 
@@ -126,7 +129,7 @@ static void keeps_what_is_given(void **state)
     assert_true(choice.parameter[0] == 3 && choice.epochs == 7);
     assert_true(!choice.chose_rho && !choice.chose_step && !choice.chose_epochs);
     assert_string_equal(choice.about_rho, "");
-    fplt_auto_apply(&choice, &run);
+    fplt__auto_apply(&choice, &run);
     assert_true(run.parameter[0] == 3 && run.training.step == 0.1 && run.training.epochs == 7);
     /* other algorithms keep their own rules */
     run = fplt_run_defaults();
@@ -177,11 +180,11 @@ static void public_bounds_leave_the_data_alone(void **state)
     fplt_objective *objective = logistic(&dataset, "ridge", 0.5, 0);
     fplt_run_settings run = fplt_run_defaults();
     run.curvature = (fplt_curvature){0.5, 8};
-    assert_ok(fplt_auto_resolve(objective, &run, &choice, &error), error);
+    assert_ok(fplt__auto_resolve(objective, &run, &choice, &error), error);
     assert_null(choice.curvatures);
     assert_close(choice.parameter[0], 0.5, 1e-15);
     assert_contains(choice.about_step, "public bounds");
-    fplt_auto_clear(&choice);
+    fplt__auto_clear(&choice);
     fplt_objective_destroy(objective);
     fplt_dataset_destroy(dataset);
 }
@@ -196,8 +199,8 @@ static void survives_without_memory(void **state)
     fplt_run_settings run = fplt_run_defaults();
     survives_failing_allocations(
         {
-            status = fplt_auto_resolve(objective, &run, &choice, &error);
-            fplt_auto_clear(&choice);
+            status = fplt__auto_resolve(objective, &run, &choice, &error);
+            fplt__auto_clear(&choice);
         },
         5);
     fplt_tune_settings settings = fplt_tune_defaults();
@@ -234,6 +237,25 @@ static void tunes_by_theory_without_data(void **state)
         assert_close(c->expected_time, rounds * 100 * (c->epochs + 10), 1e-12);
         assert_true(i == 0 || c->expected_time >= tuning.candidate[i - 1].expected_time);
     }
+    fplt_tuning_clear(&tuning);
+}
+
+/* Given rho, theory proposes numbers of epochs, each at least 1. */
+static void keeps_a_given_rho(void **state)
+{
+    (void)state;
+    double parameter[FPLT_MAX_PARAMETERS];
+    fplt_error error;
+    fplt_tuning tuning;
+    fplt_tune_settings settings = fplt_tune_defaults();
+    fplt_algorithm_defaults(settings.run.algorithm, parameter);
+    parameter[fplt_algorithm_parameter(settings.run.algorithm, "rho")] = 2;
+    settings.run.parameter = parameter;
+    settings.run.curvature = (fplt_curvature){0.5, 5};
+    assert_ok(fplt_tune(NULL, 100, &settings, &tuning, &error), error);
+    assert_true(tuning.count > 5);
+    for (size_t i = 0; i < tuning.count; i++)
+        assert_true(tuning.candidate[i].rho == 2 && tuning.candidate[i].epochs >= 1);
     fplt_tuning_clear(&tuning);
 }
 
@@ -356,6 +378,7 @@ int main(void)
         cmocka_unit_test(public_bounds_leave_the_data_alone),
         cmocka_unit_test(survives_without_memory),
         cmocka_unit_test(tunes_by_theory_without_data),
+        cmocka_unit_test(keeps_a_given_rho),
         cmocka_unit_test(refuses_with_a_reason),
         cmocka_unit_test(experiments_tell_the_truth),
         cmocka_unit_test(stops_on_request),

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "fedplt/random.h"
+#include "base/random.h"
 #include "linalg/kernel.h"
 
 #define for_each_kernel(kernel)                                                                 \
@@ -21,7 +22,7 @@ static int fill(void **state)
 {
     (void)state;
     fplt_stream stream = fplt_stream_make(11, 0, FPLT_FOR_TEST, 0, 0, 0);
-    fplt_stream_normals(&stream, 1, random_numbers, 8 * LONGEST);
+    fplt__stream_normals(&stream, 1, random_numbers, 8 * LONGEST);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "fedplt/random.h"
+#include "base/random.h"
 #include "linalg/cholesky.h"
 #include "linalg/product.h"
 
@@ -18,7 +19,7 @@ static double *normals(size_t count, uint64_t seed)
 {
     double *x = fplt__alloc(count, sizeof *x);
     fplt_stream stream = fplt_stream_make(seed, 0, FPLT_FOR_TEST, count, 0, 0);
-    fplt_stream_normals(&stream, 1, x, count);
+    fplt__stream_normals(&stream, 1, x, count);
     return x;
 }
 

@@ -5,6 +5,7 @@
 #include <lapacke.h>
 
 #include "fedplt/random.h"
+#include "base/random.h"
 #include "linalg/symmetric.h"
 
 static void against_lapack(void **state)
@@ -21,7 +22,7 @@ static void against_lapack(void **state)
                 double *work = calloc(4 * n, sizeof *work), *w = calloc(n, sizeof *w), low, high;
                 fplt_stream stream = fplt_stream_make(21, 0, FPLT_FOR_TEST, n, rank, 0);
                 for (size_t r = 0; r < rank; r++) {
-                    fplt_stream_normals(&stream, 1, w, n);
+                    fplt__stream_normals(&stream, 1, w, n);
                     double sign = r % 3 == 1 ? -1 : 1;
                     for (size_t p = 0; p < n; p++)
                         for (size_t q = 0; q < n; q++)
@@ -91,8 +92,8 @@ static void shortcuts_change_no_bit(void **state)
         double diagonal[30], beside[30];
         size_t n = 2 + trial % 29;
         fplt_stream stream = fplt_stream_make(22, 0, FPLT_FOR_TEST, trial, 0, 0);
-        fplt_stream_normals(&stream, 1, diagonal, n);
-        fplt_stream_normals(&stream, trial % 3 ? 1 : 1e-9, beside, n);
+        fplt__stream_normals(&stream, 1, diagonal, n);
+        fplt__stream_normals(&stream, trial % 3 ? 1 : 1e-9, beside, n);
         for (size_t i = 0; i < n; i++) {
             double grade = trial % 5 == 0 ? pow(10, -(double)(i % 12)) : 1;
             diagonal[i] = (trial % 7 == 0 ? 1 : diagonal[i]) * grade;

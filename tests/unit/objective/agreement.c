@@ -2,6 +2,7 @@
  * extreme margins, hits, and the same bits for a second call. */
 #include "objective/naive.h"
 #include "objective/objective.h"
+#include "objective/objective_access.h"
 
 static const char *const kernels[] = {"reference", "avx2", "avx512"};
 
@@ -34,7 +35,7 @@ static void compare(const problem *p, const fplt_objective_settings *given, uint
         if (status == FPLT_UNSUPPORTED)
             continue; /* this machine lacks it */
         assert_ok(status, error);
-        assert_string_equal(fplt_objective_kernel(o), kernels[k]);
+        assert_string_equal(fplt__objective_kernel(o), kernels[k]);
         size_t n = fplt_objective_dimension(o);
         double *g = new_vector(n), *again = new_vector(n), *scratch = new_scratch(o), value, second;
         if (!x)
@@ -160,7 +161,7 @@ static void clipping_bounds_every_record(void **state)
             size_t n = fplt_objective_dimension(o), bound = 0;
             double *x = random_vector(n, 5, 3), *g = new_vector(n), *scratch = new_scratch(o);
             for (uint32_t r = 0; r < 40; r++) {
-                assert_int_equal(fplt_objective_batch_gradient(o, 0, x, &r, 1, g, scratch),
+                assert_int_equal(fplt__objective_batch_gradient(o, 0, x, &r, 1, g, scratch),
                                  FPLT_OK);
                 assert_true(norm_of(g, n) <= 0.25 * (1 + 1e-12));
                 bound += norm_of(g, n) > 0.25 * (1 - 1e-12);
@@ -206,7 +207,7 @@ static void extreme_margins(void **state)
                 double product[3], *scratch = new_scratch(o);
                 assert_int_equal(fplt_objective_value_gradient(o, 0, x, &value, g, scratch),
                                  FPLT_OK);
-                assert_int_equal(fplt_objective_hessian_times(o, 0, x, v, product, scratch),
+                assert_int_equal(fplt__objective_hessian_times(o, 0, x, v, product, scratch),
                                  FPLT_OK);
                 assert_true(isfinite(value));
                 for (size_t j = 0; j < n; j++)
@@ -237,7 +238,7 @@ static void hits(void **state)
         settings.loss = losses[i];
         assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
         assert_true(fplt_objective_scratch(o) <= 4096);
-        assert_int_equal(fplt_objective_hits(o, 0, &x, &found, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_hits(o, 0, &x, &found, scratch), FPLT_OK);
         assert_int_equal(found, 4);
         fplt_objective_destroy(o);
     }
@@ -246,7 +247,7 @@ static void hits(void **state)
     settings.loss = "softmax";
     assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
     double weights[2] = {0, 1};
-    assert_int_equal(fplt_objective_hits(o, 0, weights, &found, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hits(o, 0, weights, &found, scratch), FPLT_OK);
     assert_int_equal(found, 4);
     fplt_objective_destroy(o);
     fplt_dataset_destroy(dataset);
@@ -255,7 +256,7 @@ static void hits(void **state)
               error);
     settings.loss = "least-squares";
     assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
-    assert_int_equal(fplt_objective_hits(o, 0, &x, &found, scratch), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__objective_hits(o, 0, &x, &found, scratch), FPLT_UNSUPPORTED);
     fplt_objective_destroy(o);
     fplt_dataset_destroy(dataset);
 }

@@ -1,6 +1,7 @@
 /* Rows with weights and offsets, counts and survival times: against costs in long double straight from
  * their definitions, rows that are repeated as often as they weigh, offsets as one more feature, and
  * differences of gradients. */
+#include "objective/objective_access.h"
 #include "objective/problem.h"
 
 enum { ROWS = 40, FEATURES = 4, AGENTS = 2 };
@@ -69,7 +70,7 @@ static fplt_objective_settings settings_of(size_t pair)
     fplt_objective_settings settings = fplt_objective_defaults();
     settings.loss = pairs[pair].loss;
     settings.weight = 0.3;
-    settings.intercept = fplt_loss_takes_intercept(pairs[pair].loss);
+    settings.intercept = fplt__loss_takes_intercept(pairs[pair].loss);
     settings.weigh_rows = 1;
     settings.predictor_bound = 2;
     return settings;
@@ -85,10 +86,10 @@ static void assert_same_cost(const fplt_objective *a, const fplt_objective *b, c
     for (uint32_t i = 0; i < AGENTS; i++) {
         fplt_objective_value_gradient(a, i, x, &v, g, scratch);
         fplt_objective_value_gradient(b, i, x, &w, h, other);
-        fplt_objective_hessian_times(a, i, x, g, p, scratch);
-        fplt_objective_hessian_times(b, i, x, g, q, other);
-        fplt_objective_hessian(a, i, x, full, scratch);
-        fplt_objective_hessian(b, i, x, whole, other);
+        fplt__objective_hessian_times(a, i, x, g, p, scratch);
+        fplt__objective_hessian_times(b, i, x, g, q, other);
+        fplt__objective_hessian(a, i, x, full, scratch);
+        fplt__objective_hessian(b, i, x, whole, other);
         if (!(distance(g, h, n) <= tolerance * (1 + norm_of(g, n)) &&
               distance(p, q, n) <= tolerance * (1 + norm_of(p, n)) &&
               distance(full, whole, n * n) <= tolerance * (1 + norm_of(full, n * n)) &&
@@ -169,10 +170,10 @@ static void an_offset_is_a_known_feature(void **state)
             fplt_objective_value_gradient(b, i, x, &w, h, other);
             assert_true(distance(g, h, FEATURES) <= 1e-13 * (1 + norm_of(g, FEATURES)));
             assert_true(fabs(v - w) <= 1e-13 * (1 + fabs(v)));
-            if (!fplt_objective_has_batches(a))
+            if (!fplt__objective_has_batches(a))
                 continue;
-            fplt_objective_batch_gradient(a, i, x, batch, 3, g, scratch);
-            fplt_objective_batch_gradient(b, i, x, batch, 3, h, other);
+            fplt__objective_batch_gradient(a, i, x, batch, 3, g, scratch);
+            fplt__objective_batch_gradient(b, i, x, batch, 3, h, other);
             assert_true(distance(g, h, FEATURES) <= 1e-13 * (1 + norm_of(g, FEATURES)));
         }
         free(x), free(scratch), free(other);
@@ -198,7 +199,7 @@ static void batches_weigh_alike(void **state)
         uint32_t all[ROWS];
         for (uint32_t r = 0; r < ROWS; r++)
             all[r] = r;
-        fplt_status status = fplt_objective_batch_gradient(o, 0, x, all, s.share[0], h, scratch);
+        fplt_status status = fplt__objective_batch_gradient(o, 0, x, all, s.share[0], h, scratch);
         if (strcmp(pairs[pair].loss, "cox") == 0) {
             assert_int_equal(status, FPLT_UNSUPPORTED);
         } else {
@@ -332,7 +333,7 @@ static void hessians_and_curvature_hold(void **state)
             fplt_error error;
             assert_ok(fplt_objective_curvature(o, 1, 0, &curvature, &error), error);
             assert_ok(fplt_objective_curvature(o, 1, 1, &bound, &error), error);
-            fplt_objective_hessian(o, 1, x, full, scratch);
+            fplt__objective_hessian(o, 1, x, full, scratch);
             for (size_t j = 0; j < n; j++) {
                 double step = 1e-5, top = 0;
                 x[j] += step;
@@ -345,7 +346,7 @@ static void hessians_and_curvature_hold(void **state)
                 assert_true(distance(p, full + j * n, n) <= 1e-7 * (1 + norm_of(p, n)));
                 /* a quotient v'Hv/v'v in a random direction is no larger than the curvature */
                 double *v = random_vector(n, 7 * pair + j, 1);
-                fplt_objective_hessian_times(o, 1, x, v, p, scratch);
+                fplt__objective_hessian_times(o, 1, x, v, p, scratch);
                 for (size_t k = 0; k < n; k++)
                     top += v[k] * p[k];
                 assert_true(top <= curvature.highest * norm_of(v, n) * norm_of(v, n));
@@ -414,12 +415,71 @@ static void extremes_stay_finite(void **state)
         double *scratch = new_scratch(o), *x = random_vector(FEATURES, 3, 5000), value;
         double g[FEATURES], p[FEATURES];
         assert_int_equal(fplt_objective_value_gradient(o, 0, x, &value, g, scratch), FPLT_OK);
-        assert_int_equal(fplt_objective_hessian_times(o, 0, x, x, p, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_hessian_times(o, 0, x, x, p, scratch), FPLT_OK);
         assert_true(isfinite(value) && isfinite(norm_of(g, FEATURES)) &&
                     isfinite(norm_of(p, FEATURES)));
         free(scratch), free(x);
         fplt_objective_destroy(o);
     }
+}
+
+/* Cox's Hessian where single records outweigh all others at risk, beside sums over times of covariances in long
+ * double, which are of differences only. */
+static void hessians_of_extreme_margins(void **state)
+{
+    enum { PATIENTS = 12 };
+    (void)state;
+    for (int efron = 0; efron < 2; efron++)
+        for (double spread = 1; spread < 40; spread *= 2) {
+            double a[PATIENTS], b[2 * PATIENTS], label[PATIENTS], x[] = {1, 0}, h[4];
+            const size_t share[] = {PATIENTS};
+            long double exact[2][2] = {{0}};
+            for (int r = 0; r < PATIENTS; r++) {
+                a[r] = spread * ((r * 5 % PATIENTS) - PATIENTS / 2.0) / 3;
+                b[2 * r] = a[r];
+                b[2 * r + 1] = 0.3 * (r * 7 % 5) - 0.1 * r;
+                label[r] = (r % 4 == 3 ? -1 : 1) * (1 + (double)(r / 2)); /* pairs of one time */
+            }
+            for (int r = 0; r < PATIENTS; r += 2) {
+                int events = (label[r] > 0) + (label[r + 1] > 0);
+                for (int l = 0; l < events; l++) {
+                    long double p[PATIENTS] = {0}, sum = 0, mean[2] = {0}, centre[2];
+                    int most = r;
+                    for (int k = r; k < PATIENTS; k++)
+                        most = a[k] > a[most] ? k : most;
+                    for (int k = r; k < PATIENTS; k++) {
+                        int now = k < r + 2 && label[k] > 0;
+                        p[k] = expl((long double)a[k] - a[most]) *
+                               (efron && now ? 1 - (long double)l / events : 1);
+                        sum += p[k];
+                    }
+                    for (int j = 0; j < 2; j++) /* from the one that weighs most */
+                        for (int k = r; k < PATIENTS; k++)
+                            mean[j] += p[k] / sum * ((long double)b[2 * k + j] - b[2 * most + j]);
+                    for (int k = r; k < PATIENTS; k++) {
+                        for (int j = 0; j < 2; j++)
+                            centre[j] = ((long double)b[2 * k + j] - b[2 * most + j]) - mean[j];
+                        for (int i = 0; i < 4; i++)
+                            exact[i / 2][i % 2] += p[k] / sum * centre[i / 2] * centre[i % 2];
+                    }
+                }
+            }
+            fplt_rows rows = {.count = PATIENTS, .features = 2, .dense = b, .label = label};
+            fplt_objective_settings settings = fplt_objective_defaults();
+            settings.loss = "cox";
+            settings.regulariser = "none";
+            settings.ties = efron ? "efron" : "breslow";
+            fplt_objective *o = objective_of(&rows, FPLT_TASK_SURVIVAL, share, 1, &settings);
+            double *scratch = new_scratch(o);
+            assert_int_equal(fplt__objective_hessian(o, 0, x, h, scratch), FPLT_OK);
+            for (int i = 0; i < 4; i++)
+                if (fabs(h[i] * PATIENTS - (double)exact[i / 2][i % 2]) >
+                    1e-13 * fabs((double)exact[i / 2][i % 2]))
+                    fail_msg("efron %d, spread %g, element %d: %.17g, but it is %.17Lg", efron,
+                             spread, i, h[i] * PATIENTS, exact[i / 2][i % 2]);
+            free(scratch);
+            fplt_objective_destroy(o);
+        }
 }
 
 int main(void)
@@ -432,6 +492,7 @@ int main(void)
         cmocka_unit_test(hessians_and_curvature_hold),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(extremes_stay_finite),
+        cmocka_unit_test(hessians_of_extreme_margins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Refusals with their sentences, failing allocations, the lists, and objectives by callbacks. */
+#include "objective/objective_access.h"
 #include "objective/problem.h"
 
 #include "fedplt/memory.h"
@@ -123,8 +124,8 @@ static void every_allocation_may_fail(void **state)
         uint32_t rows[3] = {0, 5, 5};
         failing.left = 0;
         assert_int_equal(fplt_objective_value_gradient(o, 0, x, &value, g, scratch), FPLT_OK);
-        assert_int_equal(fplt_objective_batch_gradient(o, 0, x, rows, 3, g, scratch), FPLT_OK);
-        assert_int_equal(fplt_objective_hessian_times(o, 0, x, x, g, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_batch_gradient(o, 0, x, rows, 3, g, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_hessian_times(o, 0, x, x, g, scratch), FPLT_OK);
         assert_int_equal(failing.left, 0);
         failing.left = -1;
         free(x);
@@ -162,12 +163,12 @@ static void same_numbers(const fplt_objective *a, const fplt_objective *b,
             assert_int_equal(fplt_objective_gradient(b, i, x, second, scratch), FPLT_OK);
             assert_memory_equal(&one, &other, sizeof one);
             assert_memory_equal(first, second, n * sizeof *first);
-            assert_int_equal(fplt_objective_hessian(a, i, x, first, scratch), FPLT_OK);
-            assert_int_equal(fplt_objective_hessian(b, i, x, second, scratch), FPLT_OK);
+            assert_int_equal(fplt__objective_hessian(a, i, x, first, scratch), FPLT_OK);
+            assert_int_equal(fplt__objective_hessian(b, i, x, second, scratch), FPLT_OK);
             assert_memory_equal(first, second, size * sizeof *first);
             if (classifies) {
-                assert_int_equal(fplt_objective_hits(a, i, x, &hits, scratch), FPLT_OK);
-                assert_int_equal(fplt_objective_hits(b, i, x, &others, scratch), FPLT_OK);
+                assert_int_equal(fplt__objective_hits(a, i, x, &hits, scratch), FPLT_OK);
+                assert_int_equal(fplt__objective_hits(b, i, x, &others, scratch), FPLT_OK);
                 assert_int_equal(hits, others);
                 fplt_rows rows = fplt_dataset_shard(dataset, i);
                 if (!point)
@@ -247,13 +248,13 @@ static void lists(void **state)
     (void)state;
     size_t count = 0;
     const char *help, *name;
-    for (; (name = fplt_loss_name(count, &help)); count++)
+    for (; (name = fplt__loss_name(count, &help)); count++)
         assert_true(strlen(name) > 0 && strlen(help) > 0);
     assert_int_equal(count, 7);
-    for (count = 0; (name = fplt_regulariser_name(count, &help)); count++)
+    for (count = 0; (name = fplt__regulariser_name(count, &help)); count++)
         assert_true(strlen(name) > 0 && strlen(help) > 0);
     assert_int_equal(count, 3);
-    assert_string_equal(fplt_loss_name(0, NULL), "logistic");
+    assert_string_equal(fplt__loss_name(0, NULL), "logistic");
 }
 
 /* An empty batch leaves the regulariser's gradient. */
@@ -264,7 +265,7 @@ static void an_empty_batch(void **state)
     fplt_objective_settings settings = fplt_objective_defaults();
     fplt_objective *o = problem_objective(&p, 5, &settings);
     double x[4] = {1, 2, 3, 4}, g[4], *scratch = new_scratch(o);
-    assert_int_equal(fplt_objective_batch_gradient(o, 0, x, NULL, 0, g, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_batch_gradient(o, 0, x, NULL, 0, g, scratch), FPLT_OK);
     for (int j = 0; j < 4; j++)
         assert_true(g[j] == 0.5 * x[j]);
     free(scratch);
@@ -284,15 +285,15 @@ static void a_batch_of_rows_that_are_not_there(void **state)
     uint32_t rows[BATCH];
     for (uint32_t r = 0; r < BATCH; r++)
         rows[r] = r % ROWS;
-    assert_int_equal(fplt_objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch), FPLT_OK);
     for (uint32_t r = 0; r < BATCH; r++) {
         for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
             rows[r] = beyond[k];
-            assert_int_equal(fplt_objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch),
+            assert_int_equal(fplt__objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch),
                              FPLT_BAD_VALUE);
         }
         rows[r] = ROWS - 1;
-        assert_int_equal(fplt_objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch), FPLT_OK);
     }
     free(scratch);
     fplt_objective_destroy(o);
@@ -372,35 +373,35 @@ static void callbacks(void **state)
     assert_int_equal(fplt_objective_scratch(plain), 9);
     assert_int_equal(fplt_objective_dimension(plain), 3);
     assert_int_equal(fplt_objective_agents(plain), 2);
-    assert_int_equal(fplt_objective_intercepts(plain), 0);
+    assert_int_equal(fplt__objective_intercepts(plain), 0);
     assert_int_equal(fplt_objective_records(plain, 1), 1);
     assert_int_equal(fplt_objective_records(full, 1), 11);
-    assert_false(fplt_objective_is_quadratic(plain));
-    assert_non_null(fplt_objective_kernel(plain));
+    assert_false(fplt__objective_is_quadratic(plain));
+    assert_non_null(fplt__objective_kernel(plain));
     assert_int_equal(fplt_objective_value_gradient(plain, 1, x, &value, g, scratch), FPLT_OK);
     user_value(&user, 1, x, exact);
     assert_true(value == exact[0]);
     user_gradient(&user, 1, x, exact);
     assert_memory_equal(g, exact, sizeof g);
     user_times(&user, 1, x, v, exact);
-    assert_int_equal(fplt_objective_hessian_times(plain, 1, x, v, g, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hessian_times(plain, 1, x, v, g, scratch), FPLT_OK);
     for (int j = 0; j < 3; j++)
         assert_near(g[j], exact[j], 1e-8 * norm_of(exact, 3));
     for (int which = 0; which < 2; which++) {
-        assert_int_equal(fplt_objective_hessian(which ? full : plain, 1, x, h, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_hessian(which ? full : plain, 1, x, h, scratch), FPLT_OK);
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++)
                 assert_near(h[3 * i + j], 2 * ((i == j) * 3 * x[i] * x[i] + (i == 0) + (j == 0)),
                             1e-7);
     }
     double zero[3] = {0};
-    assert_int_equal(fplt_objective_hessian_times(plain, 1, x, zero, g, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hessian_times(plain, 1, x, zero, g, scratch), FPLT_OK);
     assert_true(norm_of(g, 3) == 0);
-    assert_true(fplt_objective_has_batches(full) && !fplt_objective_has_batches(plain));
-    assert_int_equal(fplt_objective_batch_gradient(plain, 0, x, &row, 1, g, scratch),
+    assert_true(fplt__objective_has_batches(full) && !fplt__objective_has_batches(plain));
+    assert_int_equal(fplt__objective_batch_gradient(plain, 0, x, &row, 1, g, scratch),
                      FPLT_UNSUPPORTED);
-    assert_int_equal(fplt_objective_batch_gradient(full, 0, x, &row, 1, g, scratch), FPLT_OK);
-    assert_int_equal(fplt_objective_hits(full, 0, x, &found, scratch), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__objective_batch_gradient(full, 0, x, &row, 1, g, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hits(full, 0, x, &found, scratch), FPLT_UNSUPPORTED);
     fplt_curvature curvature;
     assert_ok(fplt_objective_curvature(full, 1, 0, &curvature, &error), error);
     assert_true(curvature.lowest == 0 && curvature.highest == 6);
@@ -408,8 +409,8 @@ static void callbacks(void **state)
     user.fails = 1;
     assert_int_equal(fplt_objective_value(plain, 0, x, &value, scratch), FPLT_FAILED);
     assert_int_equal(fplt_objective_gradient(plain, 0, x, g, scratch), FPLT_FAILED);
-    assert_int_equal(fplt_objective_hessian_times(plain, 0, x, v, g, scratch), FPLT_FAILED);
-    assert_int_equal(fplt_objective_hessian(full, 0, x, h, scratch), FPLT_FAILED);
+    assert_int_equal(fplt__objective_hessian_times(plain, 0, x, v, g, scratch), FPLT_FAILED);
+    assert_int_equal(fplt__objective_hessian(full, 0, x, h, scratch), FPLT_FAILED);
     assert_int_equal(fplt_objective_curvature(full, 1, 0, &curvature, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "agent 1");
     fplt_objective_destroy(plain);
@@ -475,13 +476,13 @@ static void callbacks_at_once(void **state)
         assert_int_equal(fplt_objective_gradient(o, 1, x, g, scratch), FPLT_OK);
         assert_memory_equal(g, exact, sizeof g);
         assert_true(counted.both == 3 - which && counted.apart == which);
-        assert_int_equal(fplt_objective_hessian(o, 1, x, h, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_hessian(o, 1, x, h, scratch), FPLT_OK);
         for (int i = 0; i < 9; i++)
             assert_near(h[i], 2 * ((i % 4 == 0) * 3 * x[i / 4] * x[i / 4] + (i < 3) + (i % 3 == 0)),
                         1e-7);
     }
     size_t hits;
-    assert_int_equal(fplt_objective_hits(only, 1, x, &hits, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hits(only, 1, x, &hits, scratch), FPLT_OK);
     assert_int_equal(hits, 2);
     /* no curvature is given: that at the origin, where the Hessian is c (e 1' + 1 e') with
      * eigenvalues c (1 +- sqrt 3) and 0 */
@@ -490,7 +491,7 @@ static void callbacks_at_once(void **state)
     assert_near(curvature.lowest, 2 * (1 - sqrt(3)), 1e-7);
     assert_near(curvature.highest, 1.01 * 2 * (1 + sqrt(3)), 1e-7);
     counted.user.fails = 1;
-    assert_int_equal(fplt_objective_hits(only, 1, x, &hits, scratch), FPLT_FAILED);
+    assert_int_equal(fplt__objective_hits(only, 1, x, &hits, scratch), FPLT_FAILED);
     assert_int_equal(fplt_objective_value(only, 1, x, &value, scratch), FPLT_FAILED);
     assert_int_equal(fplt_objective_curvature(only, 1, 0, &curvature, &error), FPLT_FAILED);
     assert_contains(error.text, "agent 1");

@@ -1,6 +1,9 @@
 /* Bounds of the curvature against LAPACK's eigenvalues of the Hessian, at random points and of the
  * data themselves. */
+#include "objective/objective.h"
+#include "objective/objective_access.h"
 #include "objective/problem.h"
+#include "fedplt/objective_callbacks.h"
 
 #include <lapacke.h>
 
@@ -74,7 +77,7 @@ static void check(const problem *p, const fplt_objective_settings *settings, dou
         assert_true(bound.lowest <= estimate.lowest + 1e-15);
         for (int point = 0; point < 3; point++) {
             double *x = random_vector(n, seed + (uint64_t)point, point ? 1 : 0);
-            assert_int_equal(fplt_objective_hessian(o, agent, x, hessian, scratch), FPLT_OK);
+            assert_int_equal(fplt__objective_hessian(o, agent, x, hessian, scratch), FPLT_OK);
             eigenvalues(hessian, n, w);
             fplt_curvature near;
             assert_ok(fplt_objective_probe(o, agent, x, &near, &error), error);
@@ -87,7 +90,7 @@ static void check(const problem *p, const fplt_objective_settings *settings, dou
                   w[n - 1] <= bound.highest + slack))
                 fail_msg("%s, %s: eigenvalues %g .. %g outside %g .. %g", settings->loss,
                          settings->regulariser, w[0], w[n - 1], estimate.lowest, estimate.highest);
-            if (fplt_objective_is_quadratic(o))
+            if (fplt__objective_is_quadratic(o))
                 assert_near(estimate.lowest, w[0], 1e-10 * (1 + w[n - 1]));
             free(x);
         }
@@ -120,6 +123,55 @@ static void bounds_hold(void **state)
             settings.weigh_rows = variant / 12 % 2;
             check(&p, &settings, pairs[i].most, ++seed);
         }
+}
+
+/* What agents of sparse rows send and what is summed over them, with the bits of their whole matrices. */
+static void triangles_are_lower_halves(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        problem p = {.task = pairs[i].task, .features = 40, .rows = 60, .sparse = 1, .agents = 20};
+        fplt_objective_settings settings = fplt_objective_defaults();
+        fplt_dataset *dataset = problem_dataset(&p, 70 + i);
+        fplt_objective *o;
+        fplt_error error;
+        settings.loss = pairs[i].loss;
+        settings.regulariser = regularisers[i % 3];
+        settings.weight = 0.2;
+        settings.intercept = i % 2;
+        settings.weigh_rows = i / 2 % 2;
+        assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
+        size_t n = fplt_objective_dimension(o);
+        double *scratch = new_scratch(o), *hessian = new_vector(n * n), *x = random_vector(n, i, 1);
+        double *triangle = new_vector(n * n), *sums = new_vector(2 * n * n);
+        double *expected = new_vector(2 * n * n);
+        for (uint32_t agent = 0; agent < p.agents; agent++) {
+            const double *at = triangle;
+            assert_int_equal(fplt__objective_hessian(o, agent, x, hessian, scratch), FPLT_OK);
+            assert_int_equal(fplt__objective_triangle(o, agent, x, triangle, scratch), FPLT_OK);
+            for (size_t r = 0; r < n; r++)
+                for (size_t c = 0; c <= r; c++)
+                    assert_true(*at++ == hessian[r * n + c]);
+            assert_int_equal(fplt__objective_loss_hessian(o, agent, x, hessian, scratch), FPLT_OK);
+            for (size_t k = 0; k < n * n; k++)
+                expected[k] += o->unit * hessian[k];
+            assert_int_equal(o->kind->loss_scores(o, agent, x, hessian, scratch), FPLT_OK);
+            for (size_t k = 0; k < n * n; k++)
+                expected[n * n + k] += o->unit * o->unit * hessian[k];
+        }
+        fplt__information information = {sums, sums + n * n, NULL};
+        assert_ok(fplt__objective_information(o, x, &information, &error), error);
+        for (size_t k = 0; k < 2 * n * n; k++)
+            assert_true(sums[k] == expected[k]);
+        free(scratch);
+        free(hessian);
+        free(x);
+        free(triangle);
+        free(sums);
+        free(expected);
+        fplt_objective_destroy(o);
+        fplt_dataset_destroy(dataset);
+    }
 }
 
 /* Long rows, where Lanczos works; few rows, so that B has many zero eigenvalues. */
@@ -196,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_hold),
+        cmocka_unit_test(triangles_are_lower_halves),
         cmocka_unit_test(lanczos),
         cmocka_unit_test(a_rough_look_is_near),
         cmocka_unit_test(lowest_of_the_regulariser),

@@ -1,6 +1,7 @@
 /* First and second derivatives against central differences, for every loss, regulariser and layout;
  * minibatches against the whole, and the pieces of one call against those of another. */
 #include "objective/objective.h"
+#include "objective/objective_access.h"
 #include "objective/problem.h"
 
 static const struct {
@@ -22,6 +23,9 @@ typedef void (*check)(const fplt_objective *o, uint32_t agent, uint64_t seed, do
 static void everywhere(check run)
 {
     uint64_t seed = 0;
+    double units[30];
+    for (size_t j = 0; j < sizeof units / sizeof *units; j++)
+        units[j] = 0.5 + 0.25 * (double)j;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         for (unsigned variant = 0; variant < 3 * 3 * 2 * 2 * 2; variant++) {
             problem p = {
@@ -39,11 +43,13 @@ static void everywhere(check run)
             settings.intercept = variant / 9 % 2;
             settings.weigh_rows = variant / 18 % 2;
             settings.weight = 0.3;
+            if (seed % 3 == 1) /* each regulariser, with and without */
+                settings.units = units;
             fplt_objective *o = problem_objective(&p, ++seed, &settings);
             double *scratch = new_scratch(o);
             char what[200];
-            snprintf(what, sizeof what, "%s, %s, %s, intercept %d, %zu features", settings.loss,
-                     settings.regulariser,
+            snprintf(what, sizeof what, "%s, %s%s, %s, intercept %d, %zu features", settings.loss,
+                     settings.regulariser, settings.units ? " in units" : "",
                      p.same != 0 ? "ones"
                      : p.sparse  ? "sparse"
                                  : "dense",
@@ -118,14 +124,14 @@ static void product_is_the_difference(const fplt_objective *o, uint32_t agent, u
     fplt_objective_gradient(o, agent, point, minus, scratch);
     for (size_t j = 0; j < n; j++)
         plus[j] = (plus[j] - minus[j]) / (2 * h);
-    assert_int_equal(fplt_objective_hessian_times(o, agent, x, v, product, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hessian_times(o, agent, x, v, product, scratch), FPLT_OK);
     double gap = distance(plus, product, n);
     if (!(gap <= 1e-7 * (1 + norm_of(product, n))))
         fail_msg("%s: Hessian times v is off by %g", what, gap);
 
     /* the whole matrix says the same, and is symmetric */
     double *hessian = new_vector(n * n);
-    assert_int_equal(fplt_objective_hessian(o, agent, x, hessian, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_hessian(o, agent, x, hessian, scratch), FPLT_OK);
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         for (size_t j = 0; j < n; j++) {
@@ -158,7 +164,7 @@ static void scores_are_of_single_rows(const fplt_objective *o, uint64_t seed, do
            *g = new_vector(n), size = 0;
     assert_int_equal(o->kind->loss_scores(o, 0, x, scores, scratch), FPLT_OK);
     for (uint32_t r = 0; r < q; r++) {
-        assert_int_equal(fplt_objective_batch_gradient(o, 0, x, &r, 1, g, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_batch_gradient(o, 0, x, &r, 1, g, scratch), FPLT_OK);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
                 sum[i * n + j] += g[i] * g[j] / (double)(q * q);
@@ -217,14 +223,14 @@ static void batch_of_all(const fplt_objective *o, uint32_t agent, uint64_t seed,
     for (size_t r = 0; r < q; r++)
         rows[r] = (uint32_t)(q - 1 - r);
     fplt_objective_gradient(o, agent, x, g, scratch);
-    assert_int_equal(fplt_objective_batch_gradient(o, agent, x, rows, q, batch, scratch), FPLT_OK);
+    assert_int_equal(fplt__objective_batch_gradient(o, agent, x, rows, q, batch, scratch), FPLT_OK);
     double gap = distance(g, batch, n);
     if (!(gap <= 1e-13 * (1 + norm_of(g, n))))
         fail_msg("%s: batch of all rows is off by %g", what, gap);
     /* single rows average to the whole */
     double *sum = new_vector(n);
     for (uint32_t r = 0; r < q; r++) {
-        fplt_objective_batch_gradient(o, agent, x, &r, 1, batch, scratch);
+        fplt__objective_batch_gradient(o, agent, x, &r, 1, batch, scratch);
         for (size_t j = 0; j < n; j++)
             sum[j] += batch[j] / (double)q;
     }
@@ -232,7 +238,7 @@ static void batch_of_all(const fplt_objective *o, uint32_t agent, uint64_t seed,
     if (!(gap <= 1e-13 * (1 + norm_of(g, n))))
         fail_msg("%s: batches of one row average to something off by %g", what, gap);
     rows[0] = (uint32_t)q;
-    assert_int_equal(fplt_objective_batch_gradient(o, agent, x, rows, 1, batch, scratch),
+    assert_int_equal(fplt__objective_batch_gradient(o, agent, x, rows, 1, batch, scratch),
                      FPLT_BAD_VALUE);
     free(rows);
     free(sum);

@@ -1,5 +1,6 @@
 /* Minimisers found by Newton's iteration in the test itself, the normal equations, and the
  * independent minimisers of real data. */
+#include "objective/objective_access.h"
 #include "objective/problem.h"
 
 #include <lapacke.h>
@@ -15,7 +16,7 @@ static void sums(const fplt_objective *o, const double *x, double *value, double
     *value = 0;
     for (uint32_t i = 0; i < fplt_objective_agents(o); i++) {
         assert_int_equal(fplt_objective_value_gradient(o, i, x, &part, one, scratch), FPLT_OK);
-        assert_int_equal(fplt_objective_hessian(o, i, x, square, scratch), FPLT_OK);
+        assert_int_equal(fplt__objective_hessian(o, i, x, square, scratch), FPLT_OK);
         *value += part;
         for (size_t j = 0; j < n; j++)
             g[j] += one[j];
@@ -108,7 +109,7 @@ static void least_squares_solves_the_normal_equations(void **state)
     fplt_objective *o;
     fplt_error error;
     assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
-    assert_true(fplt_objective_is_quadratic(o));
+    assert_true(fplt__objective_is_quadratic(o));
     double matrix[N * N] = {0}, side[N] = {0}, x[N] = {0};
     for (uint32_t i = 0; i < AGENTS; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);

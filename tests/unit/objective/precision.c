@@ -2,8 +2,11 @@
  * beforehand, by other means than the library's; towards 0 no row becomes longer. */
 #include <fenv.h>
 
+#include "base/random.h"
 #include "objective/objective.h"
+#include "objective/objective_access.h"
 #include "objective/problem.h"
+#include "fedplt/transform.h"
 
 static const char *const kernels[] = {"reference", "avx2", "avx512"};
 
@@ -90,9 +93,10 @@ static void same_minibatch(const fplt_objective *a, const fplt_objective *b, uin
     for (size_t r = 0; r < 50; r++)
         rows[r] = (uint32_t)((13 * r + 5) % q);
     for (size_t count = 1; count <= 50; count += 7) {
-        fplt_status status = fplt_objective_batch_gradient(a, agent, x, rows, count, room, scratch);
-        assert_int_equal(fplt_objective_batch_gradient(b, agent, x, rows, count, room + n, scratch),
-                         status);
+        fplt_status status =
+            fplt__objective_batch_gradient(a, agent, x, rows, count, room, scratch);
+        assert_int_equal(
+            fplt__objective_batch_gradient(b, agent, x, rows, count, room + n, scratch), status);
         if (!status)
             same_bits(room, room + n, n);
     }
@@ -116,8 +120,8 @@ static void same_numbers(const fplt_objective *a, const fplt_objective *b, uint6
         fplt__objective_measure(b, i, x, &values[1], other, &hits[1], &classifies[1], scratch);
         same_bits(one, other, n);
         assert_true(values[0] == values[1] && hits[0] == hits[1]);
-        fplt_objective_hessian_times(a, i, x, v, one, scratch);
-        fplt_objective_hessian_times(b, i, x, v, other, scratch);
+        fplt__objective_hessian_times(a, i, x, v, one, scratch);
+        fplt__objective_hessian_times(b, i, x, v, other, scratch);
         same_bits(one, other, n);
         same_minibatch(a, b, i, x, one, scratch);
         for (int bound = 0; bound < 2; bound++) {
@@ -127,8 +131,8 @@ static void same_numbers(const fplt_objective *a, const fplt_objective *b, uint6
         }
         if (n > 150)
             continue;
-        fplt_objective_hessian(a, i, x, one, scratch);
-        fplt_objective_hessian(b, i, x, other, scratch);
+        fplt__objective_hessian(a, i, x, one, scratch);
+        fplt__objective_hessian(b, i, x, other, scratch);
         same_bits(one, other, n * n);
         fplt_status status = a->kind->loss_scores(a, i, x, one, scratch);
         assert_int_equal(b->kind->loss_scores(b, i, x, other, scratch), status);
@@ -158,8 +162,8 @@ static void compare(const problem *p, const fplt_objective_settings *given, int 
         assert_ok(status, error);
         settings.precision = "float32";
         assert_ok(fplt_objective_create(&settings, data.raw, &narrow, &error), error);
-        assert_string_equal(fplt_objective_precision(narrow), "float32");
-        assert_string_equal(fplt_objective_precision(wide), "double");
+        assert_string_equal(fplt__objective_precision(narrow), "float32");
+        assert_string_equal(fplt__objective_precision(wide), "double");
         same_numbers(narrow, wide, seed);
         fplt_objective_destroy(narrow);
         fplt_objective_destroy(wide);
@@ -201,7 +205,7 @@ static void every_loss(void **state)
                          .classes = 4};
             fplt_objective_settings settings = fplt_objective_defaults();
             settings.loss = pairs[i].loss;
-            settings.intercept = variant / 6 % 2 && fplt_loss_takes_intercept(pairs[i].loss);
+            settings.intercept = variant / 6 % 2 && fplt__loss_takes_intercept(pairs[i].loss);
             settings.clip = variant / 12 % 2 && pairs[i].task != FPLT_TASK_SURVIVAL ? 0.9 : 0;
             settings.inward = variant / 6 % 2;
             settings.predictor_bound = 2;
@@ -262,7 +266,7 @@ static void bounds_hold(void **state)
     static double a[ROWS * FEATURES], label[ROWS];
     size_t rows = ROWS, longer[2] = {0, 0};
     fplt_stream stream = fplt_stream_make(5, 0, FPLT_FOR_TEST, 0, 0, 0);
-    fplt_stream_normals(&stream, 1, a, ROWS * FEATURES);
+    fplt__stream_normals(&stream, 1, a, ROWS * FEATURES);
     fplt_rows view = {.count = ROWS, .features = FEATURES, .dense = a, .label = label};
     fplt_dataset *dataset;
     fplt_error error;
@@ -284,7 +288,7 @@ static void bounds_hold(void **state)
         assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
         double *scratch = new_scratch(o);
         for (uint32_t r = 0; r < ROWS; r++) {
-            fplt_objective_batch_gradient(o, 0, x, &r, 1, g, scratch);
+            fplt__objective_batch_gradient(o, 0, x, &r, 1, g, scratch);
             longer[inward] += 2 * norm_of(g, FEATURES) > 0.3;
         }
         free(scratch);

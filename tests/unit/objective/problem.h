@@ -7,6 +7,7 @@
 #include "fedplt/data.h"
 #include "fedplt/objective.h"
 #include "fedplt/random.h"
+#include "base/random.h"
 
 typedef struct problem {
     fplt_task task;
@@ -94,7 +95,7 @@ static inline double *random_vector(size_t count, uint64_t seed, double spread)
 {
     double *x = new_vector(count);
     fplt_stream stream = fplt_stream_make(seed, 1, FPLT_FOR_TEST, count, 0, 0);
-    fplt_stream_normals(&stream, spread, x, count);
+    fplt__stream_normals(&stream, spread, x, count);
     return x;
 }
 

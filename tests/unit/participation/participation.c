@@ -5,6 +5,7 @@
 #include "failing.h"
 #include "fedplt/participation.h"
 #include "fedplt/random.h"
+#include "participation/participation.h"
 
 static fplt_participation *make(const fplt_participation_settings *settings, uint32_t agents)
 {
@@ -28,9 +29,9 @@ static void everyone(void **state)
     uint32_t active[7];
     assert_int_equal(fplt_participation_choose(rule, 1, 2, 3, active), 7);
     in_order(active, 7, 7);
-    assert_true(fplt_participation_rate(rule, 6) == 1);
-    assert_true(fplt_participation_is_full(rule));
-    assert_string_equal(fplt_participation_name(rule), "all");
+    assert_true(fplt__participation_rate(rule, 6) == 1);
+    assert_true(fplt__participation_is_full(rule));
+    assert_string_equal(fplt__participation_name(rule), "all");
     fplt_participation_destroy(rule);
     fplt_participation_destroy(NULL);
 }
@@ -76,12 +77,12 @@ static void bernoulli_frequencies(void **state)
         frequencies(rule, single, pair);
         for (uint32_t i = 0; i < AGENTS; i++) {
             double p = k < 5 ? common[k] : each[i];
-            assert_true(fplt_participation_rate(rule, i) == p);
+            assert_true(fplt__participation_rate(rule, i) == p);
             binomial(single[i], p);
             if (i + 1 < AGENTS)
                 binomial(pair[i], p * (k < 5 ? common[k] : each[i + 1]));
         }
-        assert_false(fplt_participation_is_full(rule));
+        assert_false(fplt__participation_is_full(rule));
         fplt_participation_destroy(rule);
     }
 }
@@ -117,7 +118,7 @@ static void bernoulli_cohorts_are_nested(void **state)
     double ones[3] = {1, 1, 1};
     settings = (fplt_participation_settings){.rule = "bernoulli", .probabilities = ones};
     fplt_participation *full = make(&settings, 3);
-    assert_true(fplt_participation_is_full(full));
+    assert_true(fplt__participation_is_full(full));
     uint32_t active[3];
     for (uint64_t round = 0; round < 1000; round++)
         assert_int_equal(fplt_participation_choose(full, 1, 1, round, active), 3);
@@ -144,8 +145,8 @@ static void fixed_is_uniform_over_subsets(void **state)
             chi_square += pow((double)seen[set] - expected, 2) / expected;
     assert_true(chi_square < 61 && chi_square > 1.5);
     for (uint32_t i = 0; i < 6; i++)
-        assert_true(fplt_participation_rate(rule, i) == 0.5);
-    assert_false(fplt_participation_is_full(rule));
+        assert_true(fplt__participation_rate(rule, i) == 0.5);
+    assert_false(fplt__participation_is_full(rule));
     fplt_participation_destroy(rule);
 
     settings.count = 10;
@@ -159,7 +160,7 @@ static void fixed_is_uniform_over_subsets(void **state)
     settings.count = 6;
     rule = make(&settings, 6);
     uint32_t active[6];
-    assert_true(fplt_participation_is_full(rule));
+    assert_true(fplt__participation_is_full(rule));
     assert_int_equal(fplt_participation_choose(rule, 9, 0, 1, active), 6);
     in_order(active, 6, 6);
     fplt_participation_destroy(rule);
@@ -186,15 +187,15 @@ static void round_robin_by_turns(void **state)
             }
             for (uint32_t i = 0; i < agents; i++) {
                 assert_int_equal(turns[i], count);
-                assert_true(fplt_participation_rate(rule, i) == (double)count / agents);
+                assert_true(fplt__participation_rate(rule, i) == (double)count / agents);
             }
-            assert_int_equal(fplt_participation_is_full(rule), count == agents);
+            assert_int_equal(fplt__participation_is_full(rule), count == agents);
             fplt_participation_destroy(rule);
         }
     }
     fplt_participation_settings settings = {.rule = "round-robin", .count = 3000000000u};
     fplt_participation *rule = make(&settings, 4000000000u);
-    assert_true(fplt_participation_rate(rule, 5) == 0.75);
+    assert_true(fplt__participation_rate(rule, 5) == 0.75);
     fplt_participation_destroy(rule);
     settings.count = 3;
     rule = make(&settings, 7);
@@ -284,10 +285,10 @@ static void the_list_is_complete(void **state)
     const char *const names[] = {"all", "bernoulli", "fixed", "round-robin", "trace"};
     const char *help;
     for (size_t i = 0; i < 5; i++) {
-        assert_string_equal(fplt_participation_list(i, &help), names[i]);
+        assert_string_equal(fplt__participation_list(i, &help), names[i]);
         assert_true(strlen(help) > 5);
     }
-    assert_null(fplt_participation_list(5, &help));
+    assert_null(fplt__participation_list(5, &help));
 }
 
 static void memory(void **state)

@@ -4,6 +4,7 @@
 #include "failing.h"
 #include "fedplt/participation.h"
 #include "temporary.h"
+#include "participation/participation.h"
 
 enum { AGENTS = 5 };
 
@@ -36,10 +37,10 @@ static void plays(const char *text, const char *const *rounds)
     }
     int full = 1;
     for (uint32_t i = 0; i < AGENTS; i++) {
-        assert_true(fplt_participation_rate(rule, i) == turns[i] / (double)(3 * count));
+        assert_true(fplt__participation_rate(rule, i) == turns[i] / (double)(3 * count));
         full &= turns[i] == (double)(3 * count);
     }
-    assert_int_equal(fplt_participation_is_full(rule), full);
+    assert_int_equal(fplt__participation_is_full(rule), full);
     fplt_participation_destroy(rule);
 }
 
@@ -113,7 +114,7 @@ static void a_long_trace_and_failing_memory(void **state)
                                  (round + 2) % AGENTS);
     fplt_participation *rule = from_text(text, used);
     for (uint32_t i = 0; i < AGENTS; i++)
-        assert_true(fplt_participation_rate(rule, i) == 0.4);
+        assert_true(fplt__participation_rate(rule, i) == 0.4);
     uint32_t active[AGENTS];
     assert_int_equal(
         fplt_participation_choose(rule, 0, 0, 40000 * UINT64_C(1000000000) + 39999, active), 2);

@@ -4,6 +4,7 @@
 #include "fedplt/noise.h"
 #include "fedplt/privacy.h"
 #include "privacy/conversion.h"
+#include "privacy/privacy.h"
 
 static fplt_privacy_mechanism typical(void)
 {
@@ -205,8 +206,8 @@ static void the_search_over_orders_finds_the_least(void **state)
         assert_ok(fplt_privacy_minibatch_epsilon(&minibatch, 1e-5, &epsilon, &order, &error),
                   error);
         for (uint32_t a = 2; a < 1200; a++) {
-            assert_ok(fplt_privacy_minibatch_renyi(&minibatch, a, &divergence, &error), error);
-            least = fmin(least, fplt_privacy_epsilon_at(FPLT_CONVERT_TIGHT, a, divergence, 1e-5));
+            assert_ok(fplt__privacy_minibatch_renyi(&minibatch, a, &divergence, &error), error);
+            least = fmin(least, fplt__privacy_epsilon_at(FPLT_CONVERT_TIGHT, a, divergence, 1e-5));
         }
         assert_true(epsilon <= least);
         assert_true(order > 1100 || epsilon == least);
@@ -232,10 +233,10 @@ static void the_search_over_epochs_and_rounds_finds_the_least(void **state)
     fplt_privacy_mechanism mechanism = typical(), best;
     fplt_privacy_budget budget = {3, 1e-5, FPLT_CONVERT_BEST};
     int calls = 0;
-    fplt_privacy_search search = {30, 400, predicted_error, &calls};
+    fplt__privacy_search search = {30, 400, predicted_error, &calls};
     double predicted, least = HUGE_VAL;
-    assert_ok(fplt_privacy_calibrate_search(&mechanism, "transcript", &budget, &search, &best,
-                                            &predicted, &error),
+    assert_ok(fplt__privacy_calibrate_search(&mechanism, "transcript", &budget, &search, &best,
+                                             &predicted, &error),
               error);
     assert_true(calls < 3000);
     assert_true(predicted == predicted_error(&calls, &best));
@@ -253,8 +254,8 @@ static void the_search_over_epochs_and_rounds_finds_the_least(void **state)
         }
     assert_close(predicted, least, 1e-9);
     search.most_rounds = 0;
-    assert_int_equal(fplt_privacy_calibrate_search(&mechanism, "transcript", &budget, &search,
-                                                   &best, &predicted, &error),
+    assert_int_equal(fplt__privacy_calibrate_search(&mechanism, "transcript", &budget, &search,
+                                                    &best, &predicted, &error),
                      FPLT_BAD_VALUE);
 }
 
@@ -271,10 +272,10 @@ static void a_search_without_prediction_says_so(void **state)
     fplt_error error;
     fplt_privacy_mechanism mechanism = typical(), best;
     fplt_privacy_budget budget = {3, 1e-5, FPLT_CONVERT_BEST};
-    fplt_privacy_search search = {3, 3, no_prediction, NULL};
+    fplt__privacy_search search = {3, 3, no_prediction, NULL};
     double predicted;
-    assert_int_equal(fplt_privacy_calibrate_search(&mechanism, "transcript", &budget, &search,
-                                                   &best, &predicted, &error),
+    assert_int_equal(fplt__privacy_calibrate_search(&mechanism, "transcript", &budget, &search,
+                                                    &best, &predicted, &error),
                      FPLT_UNREACHABLE);
 }
 

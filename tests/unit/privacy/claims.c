@@ -3,7 +3,9 @@
 
 #include "fedplt/noise.h"
 #include "fedplt/privacy.h"
+#include "base/noise.h"
 #include "privacy/claim.h"
+#include "privacy/privacy.h"
 
 static fplt_privacy_mechanism typical(void)
 {
@@ -85,28 +87,29 @@ static void the_final_shift_is_the_recursion(void **state)
 static void threats_are_listed_and_found(void **state)
 {
     (void)state;
-    static const char *const names[] = {"transcript", "broadcast", "secagg",
-                                        "final-y",    "final-x",   "paper"};
+    static const char *const names[] = {"transcript", "broadcast",  "secagg", "final-y",
+                                        "final-x",    "secagg-sum", "paper"};
     fplt_error error;
     const fplt_threat *threat;
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 7; i++) {
         assert_string_equal(fplt_privacy_threat(i)->name, names[i]);
-        assert_ok(fplt_privacy_threat_find(names[i], &threat, &error), error);
+        assert_ok(fplt__privacy_threat_find(names[i], &threat, &error), error);
         assert_ptr_equal(threat, fplt_privacy_threat(i));
-        assert_int_equal(threat->is_guarantee, i != 5);
+        assert_int_equal(threat->is_guarantee, i != 6);
     }
-    assert_null(fplt_privacy_threat(6));
-    assert_int_equal(fplt_privacy_threat_find("transcripts", &threat, &error), FPLT_BAD_VALUE);
-    assert_contains(error.text, "transcript, broadcast, secagg, final-y, final-x, paper");
+    assert_null(fplt_privacy_threat(7));
+    assert_int_equal(fplt__privacy_threat_find("transcripts", &threat, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text,
+                    "transcript, broadcast, secagg, final-y, final-x, secagg-sum, paper");
     for (size_t i = 0; i < 4; i++) {
         fplt_conversion conversion;
-        const char *help, *name = fplt_privacy_conversion(i, &help);
-        assert_ok(fplt_privacy_conversion_find(name, &conversion, &error), error);
+        const char *help, *name = fplt__privacy_conversion(i, &help);
+        assert_ok(fplt__privacy_conversion_find(name, &conversion, &error), error);
         assert_int_equal(conversion, i);
     }
-    assert_null(fplt_privacy_conversion(4, NULL));
+    assert_null(fplt__privacy_conversion(4, NULL));
     fplt_conversion conversion;
-    assert_int_equal(fplt_privacy_conversion_find("loose", &conversion, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_conversion_find("loose", &conversion, &error), FPLT_BAD_VALUE);
 }
 
 static void what_is_seen_less_costs_no_more(void **state)
@@ -121,6 +124,44 @@ static void what_is_seen_less_costs_no_more(void **state)
         assert_true(claim_of(&mechanism, "final-x").gdp_mu <= all);
         assert_true(claim_of(&mechanism, "final-y").gdp_mu <=
                     claim_of(&mechanism, "final-x").gdp_mu);
+    }
+}
+
+/* Theorem S: mu = k (mu_step (1 + q^2 2^-53) + 3 sqrt(n)/2^20) sqrt(B/h); with its own noise alone it is Theorem T. */
+static void noise_of_honest_agents_adds_up(void **state)
+{
+    (void)state;
+    fplt_privacy_mechanism mechanism = typical();
+    fplt_privacy_claim claim;
+    fplt_error error;
+    assert_true(claim_of(&mechanism, "secagg-sum").gdp_mu ==
+                claim_of(&mechanism, "transcript").gdp_mu);
+    mechanism.honest = 2;
+    assert_true(mechanism.epochs > 1);
+    assert_int_equal(fplt_privacy_claim_make(&mechanism, "secagg-sum", &claim, &error),
+                     FPLT_UNSUPPORTED);
+    assert_contains(error.text, "epochs must be 1");
+    mechanism.epochs = 1;
+    mechanism.contraction = 0;
+    mechanism.lattice = 1;
+    mechanism.dimension = 21;
+    mechanism.group = 3;
+    mechanism.rounds = 17;
+    mechanism.records = 3000000; /* q^2 2^-53 is 1e-3 */
+    double alone = claim_of(&mechanism, "transcript").gdp_mu;
+    for (uint64_t honest = 1; honest < 200; honest = 2 * honest + 1) {
+        mechanism.honest = honest;
+        double q = 3e6,
+               step = mechanism.sensitivity / q * sqrt(mechanism.step / 2) / mechanism.noise_tau;
+        double adding = honest > 1 ? 1 + q * q * 0x1p-53 : 1;
+        double expected = 3 * (step * adding + 3 * sqrt(21) / 0x1p20) * sqrt(17.0 / (double)honest);
+        claim = claim_of(&mechanism, "secagg-sum");
+        assert_close(claim.gdp_mu, expected, 1e-13);
+        assert_close(claim.renyi_rate, expected * expected / 2, 1e-13);
+        assert_false(claim.is_gaussian);
+        assert_true(claim_of(&mechanism, "transcript").gdp_mu == alone);
+        assert_true(claim_of(&mechanism, "secagg").gdp_mu == alone);
+        assert_contains(claim.method, honest > 1 ? "Theorem S" : "Theorem T");
     }
 }
 
@@ -155,7 +196,7 @@ static void the_lattice_is_charged(void **state)
     fplt_privacy_mechanism mechanism = typical(), smooth = typical();
     mechanism.lattice = 1;
     mechanism.dimension = 123456;
-    double delta = fplt_noise_spacing(0.3, 0.05), deviation = sqrt(0.6) * 0.05;
+    double delta = fplt__noise_spacing(0.3, 0.05), deviation = sqrt(0.6) * 0.05;
     double charged = (0.3 * 2 / 250 + 3 * delta * sqrt(123456)) / deviation;
     fplt_privacy_claim claim = claim_of(&mechanism, "transcript");
     assert_close(claim.mu_step, charged, 1e-13);
@@ -170,7 +211,7 @@ static void the_lattice_is_charged(void **state)
     assert_int_equal(fplt_privacy_epsilon(&claim, FPLT_CONVERT_EXACT, 1e-5, &epsilon, &error),
                      FPLT_UNSUPPORTED);
     assert_contains(error.text, "tight");
-    assert_int_equal(fplt_privacy_log_delta(&claim, FPLT_CONVERT_EXACT, 1, &epsilon, &error),
+    assert_int_equal(fplt__privacy_log_delta(&claim, FPLT_CONVERT_EXACT, 1, &epsilon, &error),
                      FPLT_UNSUPPORTED);
     assert_ok(fplt_privacy_epsilon(&claim, FPLT_CONVERT_BEST, 1e-5, &epsilon, &error), error);
     assert_ok(fplt_privacy_epsilon(&claim, FPLT_CONVERT_TIGHT, 1e-5, &tight, &error), error);
@@ -201,17 +242,17 @@ static void claims_on_messages_add_up(void **state)
     one.rounds = 1;
     fplt_privacy_claim total = claim_of(&one, "transcript"), more = total;
     for (int i = 1; i < 100; i++)
-        assert_ok(fplt_privacy_claim_add(&total, &more, &error), error);
+        assert_ok(fplt__privacy_claim_add(&total, &more, &error), error);
     assert_close(total.gdp_mu, claim_of(&mechanism, "transcript").gdp_mu, 1e-13);
     assert_true(total.is_gaussian);
     one.lattice = 1;
     more = claim_of(&one, "transcript");
-    assert_ok(fplt_privacy_claim_add(&total, &more, &error), error);
+    assert_ok(fplt__privacy_claim_add(&total, &more, &error), error);
     assert_false(total.is_gaussian);
     more = claim_of(&mechanism, "final-x");
-    assert_int_equal(fplt_privacy_claim_add(&total, &more, &error), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__privacy_claim_add(&total, &more, &error), FPLT_UNSUPPORTED);
     total = more;
-    assert_int_equal(fplt_privacy_claim_add(&total, &more, &error), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__privacy_claim_add(&total, &more, &error), FPLT_UNSUPPORTED);
 }
 
 /* For one claim the conversions are ordered, and each inverts itself. */
@@ -231,8 +272,8 @@ static void conversions_are_ordered_and_invert(void **state)
                           error);
                 if (epsilon[c] == 0)
                     continue;
-                assert_ok(fplt_privacy_log_delta(&claim, (fplt_conversion)c, epsilon[c], &log_delta,
-                                                 &error),
+                assert_ok(fplt__privacy_log_delta(&claim, (fplt_conversion)c, epsilon[c],
+                                                  &log_delta, &error),
                           error);
                 assert_close(log_delta, log(delta), 1e-9);
             }
@@ -251,7 +292,8 @@ static void tiny_claims_keep_their_digits(void **state)
         mechanism.noise_tau = tau;
         fplt_privacy_claim claim = claim_of(&mechanism, "transcript");
         double log_delta;
-        assert_ok(fplt_privacy_log_delta(&claim, FPLT_CONVERT_EXACT, 0, &log_delta, &error), error);
+        assert_ok(fplt__privacy_log_delta(&claim, FPLT_CONVERT_EXACT, 0, &log_delta, &error),
+                  error);
         assert_close(exp(log_delta), erf(claim.gdp_mu / sqrt(8)), 1e-13);
     }
 }
@@ -270,7 +312,7 @@ static void no_rounds_cost_nothing(void **state)
         assert_contains(claim.method, i < 3 ? "Theorem" : "as printed: not a guarantee");
         assert_ok(fplt_privacy_epsilon(&claim, FPLT_CONVERT_BEST, 1e-5, &value, &error), error);
         assert_true(value == 0);
-        assert_ok(fplt_privacy_log_delta(&claim, FPLT_CONVERT_BEST, 0, &value, &error), error);
+        assert_ok(fplt__privacy_log_delta(&claim, FPLT_CONVERT_BEST, 0, &value, &error), error);
         assert_true(value == -HUGE_VAL);
     }
 }
@@ -336,23 +378,23 @@ static void samplings_refuse_bad_numbers(void **state)
                                                 {0.1, 1, 9, bad[i], 1, 1},
                                                 {0.1, 1, 9, 1, bad[i], 1}};
         for (int j = 0; j < 2; j++)
-            assert_int_equal(fplt_privacy_lottery_renyi(&lotteries[j], 2, &value, &error),
+            assert_int_equal(fplt__privacy_lottery_renyi(&lotteries[j], 2, &value, &error),
                              FPLT_BAD_VALUE);
         for (int j = 0; j < 4; j++)
-            assert_int_equal(fplt_privacy_minibatch_renyi(&minibatches[j], 2, &value, &error),
+            assert_int_equal(fplt__privacy_minibatch_renyi(&minibatches[j], 2, &value, &error),
                              FPLT_BAD_VALUE);
     }
     fplt_privacy_lottery lottery = {1, 0.5, 3};
     fplt_privacy_minibatch minibatch = {0.1, 1, 9, 1, 1, 1};
-    assert_int_equal(fplt_privacy_lottery_renyi(&lottery, 1, &value, &error), FPLT_BAD_VALUE);
-    assert_int_equal(fplt_privacy_minibatch_renyi(&minibatch, 1, &value, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_lottery_renyi(&lottery, 1, &value, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_minibatch_renyi(&minibatch, 1, &value, &error), FPLT_BAD_VALUE);
     assert_int_equal(fplt_privacy_minibatch_epsilon(&minibatch, 0, &value, NULL, &error),
                      FPLT_BAD_VALUE);
-    assert_true(isnan(fplt_privacy_epsilon_at(FPLT_CONVERT_EXACT, 2, 1, 0.1)));
-    assert_true(isnan(fplt_privacy_epsilon_at(FPLT_CONVERT_TIGHT, 1, 1, 0.1)));
+    assert_true(isnan(fplt__privacy_epsilon_at(FPLT_CONVERT_EXACT, 2, 1, 0.1)));
+    assert_true(isnan(fplt__privacy_epsilon_at(FPLT_CONVERT_TIGHT, 1, 1, 0.1)));
     /* sigma = tau rate records sqrt(2/step) / clip */
     fplt_privacy_minibatch known = {0.25, 3, 80, 0.5, 0.7, 1};
-    assert_close(fplt_privacy_noise_multiplier(&known), 0.7 * 20 * 2 / 3, 1e-15);
+    assert_close(fplt__privacy_noise_multiplier(&known), 0.7 * 20 * 2 / 3, 1e-15);
 }
 
 static void a_clean_run_passes_and_each_fact_is_refused(void **state)
@@ -443,29 +485,30 @@ static void losses_have_their_constants(void **state)
     fplt_error error;
     fplt_privacy_constants constants;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_ok(fplt_privacy_loss_constants(&cases[i].loss, &constants, &error), error);
+        assert_ok(fplt__privacy_loss_constants(&cases[i].loss, &constants, &error), error);
         assert_close(constants.gradient, cases[i].expected.gradient, 1e-15);
         assert_close(constants.sensitivity, cases[i].expected.sensitivity, 1e-15);
         assert_close(constants.curvature, cases[i].expected.curvature, 1e-15);
         assert_int_equal(constants.contraction, cases[i].expected.contraction);
     }
     fplt_privacy_loss unbounded = {"least-squares", 2, 0, 0, 0}, unknown = {"cubic", 1, 0, 0, 0};
-    assert_int_equal(fplt_privacy_loss_constants(&unbounded, &constants, &error), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__privacy_loss_constants(&unbounded, &constants, &error),
+                     FPLT_UNSUPPORTED);
     assert_contains(error.text, "clip");
-    assert_int_equal(fplt_privacy_loss_constants(&unknown, &constants, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_loss_constants(&unknown, &constants, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "cubic");
     fplt_privacy_loss counts = {.name = "poisson", .row_norm = 2, .predictor_bound = 1};
-    assert_int_equal(fplt_privacy_loss_constants(&counts, &constants, &error), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__privacy_loss_constants(&counts, &constants, &error), FPLT_UNSUPPORTED);
     assert_contains(error.text, "clip");
     counts.clip = 1;
     counts.predictor_bound = 701;
-    assert_int_equal(fplt_privacy_loss_constants(&counts, &constants, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_loss_constants(&counts, &constants, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "predictor_bound is 701");
     const fplt_privacy_loss bad[] = {{"logistic", NAN, 0, 0, 0}, {"logistic", 0, 0, 0, 0},
                                      {"huber", 1, 0, 0, 0},      {"huber", 1, 0, NAN, 0},
                                      {"logistic", 1, 0, 0, -1},  {"logistic", 1, 0, 0, HUGE_VAL}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(fplt_privacy_loss_constants(&bad[i], &constants, &error), FPLT_BAD_VALUE);
+        assert_int_equal(fplt__privacy_loss_constants(&bad[i], &constants, &error), FPLT_BAD_VALUE);
 }
 
 int main(void)
@@ -475,6 +518,7 @@ int main(void)
         cmocka_unit_test(the_final_shift_is_the_recursion),
         cmocka_unit_test(threats_are_listed_and_found),
         cmocka_unit_test(what_is_seen_less_costs_no_more),
+        cmocka_unit_test(noise_of_honest_agents_adds_up),
         cmocka_unit_test(final_models_fall_back_to_the_transcript),
         cmocka_unit_test(the_lattice_is_charged),
         cmocka_unit_test(unbounded_epochs_cost_the_limit),

@@ -3,6 +3,7 @@
 
 #include "fedplt/privacy.h"
 #include "privacy/boundary.h"
+#include "privacy/privacy.h"
 
 static int below(double x, const void *context)
 {
@@ -32,14 +33,14 @@ static void tiny_lotteries_keep_their_digits(void **state)
             fplt_error error;
             fplt_privacy_lottery lottery = {sizes[i], 0.25, 10};
             double value, t = order * (order - 1.0) * sizes[i] * sizes[i] / 2;
-            assert_ok(fplt_privacy_lottery_renyi(&lottery, order, &value, &error), error);
+            assert_ok(fplt__privacy_lottery_renyi(&lottery, order, &value, &error), error);
             assert_close(value, 10 * log1p(0.25 * expm1(t)) / (order - 1), 1e-12);
         }
     /* and for a large one nothing overflows: K (t + ln p) / (a - 1) */
     fplt_error error;
     fplt_privacy_lottery large = {100, 0.25, 10};
     double value;
-    assert_ok(fplt_privacy_lottery_renyi(&large, 2, &value, &error), error);
+    assert_ok(fplt__privacy_lottery_renyi(&large, 2, &value, &error), error);
     assert_close(value, 10 * (10000 + log(0.25)), 1e-12);
 }
 
@@ -48,12 +49,12 @@ static void conversions_have_names_and_help(void **state)
     (void)state;
     const char *name, *help;
     size_t count = 0;
-    for (; (name = fplt_privacy_conversion(count, &help)); count++) {
+    for (; (name = fplt__privacy_conversion(count, &help)); count++) {
         fplt_conversion found;
         fplt_error error;
         assert_true(strlen(help) > 10);
-        assert_string_equal(fplt_privacy_conversion(count, NULL), name);
-        assert_ok(fplt_privacy_conversion_find(name, &found, &error), error);
+        assert_string_equal(fplt__privacy_conversion(count, NULL), name);
+        assert_ok(fplt__privacy_conversion_find(name, &found, &error), error);
         assert_int_equal(found, count);
     }
     assert_int_equal(count, 4);
@@ -82,10 +83,10 @@ static void a_search_has_limits(void **state)
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         fplt_error error;
         double predicted;
-        fplt_privacy_search search = {
+        fplt__privacy_search search = {
             .predict = no_error, .most_epochs = limits[i][0], .most_rounds = limits[i][1]};
-        fplt_status status = fplt_privacy_calibrate_search(&mechanism, "transcript", &budget,
-                                                           &search, &best, &predicted, &error);
+        fplt_status status = fplt__privacy_calibrate_search(&mechanism, "transcript", &budget,
+                                                            &search, &best, &predicted, &error);
         assert_int_equal(status, limits[i][2] ? FPLT_OK : FPLT_BAD_VALUE);
     }
 }

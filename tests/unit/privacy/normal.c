@@ -6,6 +6,7 @@
 #include "fedplt/random.h"
 #include "privacy/binomial.h"
 #include "privacy/normal.h"
+#include "privacy/privacy.h"
 
 static void log_cdf_is_accurate(void **state)
 {
@@ -102,7 +103,8 @@ static void binomial_bounds_cover_as_promised(void **state)
     fplt_error error;
     double low[TRIALS + 1], high[TRIALS + 1];
     for (uint64_t hits = 0; hits <= TRIALS; hits++)
-        assert_ok(fplt_privacy_binomial_bounds(hits, TRIALS, 0.95, &low[hits], &high[hits], &error),
+        assert_ok(fplt__privacy_binomial_bounds(hits, TRIALS, 0.95, &low[hits], &high[hits],
+                                                &error),
                   error);
     for (double p = 0.005; p < 1; p += 0.01) {
         double below = 0, above = 0;
@@ -115,10 +117,10 @@ static void binomial_bounds_cover_as_promised(void **state)
         assert_true(below <= 0.05 + 1e-9);
         assert_true(above <= 0.05 + 1e-9);
     }
-    assert_int_equal(fplt_privacy_binomial_bounds(3, 2, 0.95, low, high, &error), FPLT_BAD_VALUE);
-    assert_int_equal(fplt_privacy_binomial_bounds(0, 0, 0.95, low, high, &error), FPLT_BAD_VALUE);
-    assert_int_equal(fplt_privacy_binomial_bounds(1, 2, 1, low, high, &error), FPLT_BAD_VALUE);
-    assert_int_equal(fplt_privacy_binomial_bounds(1, 2, NAN, low, high, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_binomial_bounds(3, 2, 0.95, low, high, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_binomial_bounds(0, 0, 0.95, low, high, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_binomial_bounds(1, 2, 1, low, high, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_binomial_bounds(1, 2, NAN, low, high, &error), FPLT_BAD_VALUE);
 }
 
 /* An attack on the Gaussian itself: the bound stays below the true mu and comes near it; at half
@@ -137,7 +139,7 @@ static void audits_find_what_is_there(void **state)
             trials.false_positives += noise * fplt_stream_normal(&stream) > mu / 2;
             trials.false_negatives += mu + noise * fplt_stream_normal(&stream) <= mu / 2;
         }
-        assert_ok(fplt_privacy_audit_bound(&trials, 0.999, &bound, &error), error);
+        assert_ok(fplt__privacy_audit_bound(&trials, 0.999, &bound, &error), error);
         assert_true(bound < mu / noise);
         assert_true(bound > 0.92 * mu / noise);
         assert_int_equal(bound > mu, halved);
@@ -145,14 +147,14 @@ static void audits_find_what_is_there(void **state)
     fplt_error error;
     fplt_privacy_trials nothing = {100, 50, 100, 50}, wrong = {0, 0, 1, 0};
     double bound;
-    assert_ok(fplt_privacy_audit_bound(&nothing, 0.9, &bound, &error), error);
+    assert_ok(fplt__privacy_audit_bound(&nothing, 0.9, &bound, &error), error);
     assert_true(bound == 0);
     /* no error at all: both rates are below the root of half the doubt */
     fplt_privacy_trials perfect = {500, 0, 500, 0};
-    assert_ok(fplt_privacy_audit_bound(&perfect, 0.95, &bound, &error), error);
+    assert_ok(fplt__privacy_audit_bound(&perfect, 0.95, &bound, &error), error);
     assert_close(bound, -2 * fplt__normal_quantile(1 - pow(0.025, 1 / 500.0)), 1e-9);
-    assert_int_equal(fplt_privacy_audit_bound(&wrong, 0.9, &bound, &error), FPLT_BAD_VALUE);
-    assert_int_equal(fplt_privacy_audit_bound(&nothing, 1.5, &bound, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_audit_bound(&wrong, 0.9, &bound, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__privacy_audit_bound(&nothing, 1.5, &bound, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "1.5");
 }
 

@@ -4,6 +4,7 @@
 
 #include "fedplt/privacy.h"
 #include "privacy/claim.h"
+#include "privacy/privacy.h"
 
 /* A claim of given mu: one step whose shift over deviation is mu. */
 static fplt_privacy_claim gaussian(double mu, uint64_t rounds)
@@ -34,7 +35,7 @@ static double log_delta_of(const fplt_privacy_claim *claim, fplt_conversion conv
 {
     fplt_error error;
     double log_delta;
-    assert_ok(fplt_privacy_log_delta(claim, conversion, epsilon, &log_delta, &error), error);
+    assert_ok(fplt__privacy_log_delta(claim, conversion, epsilon, &log_delta, &error), error);
     return log_delta;
 }
 
@@ -132,9 +133,9 @@ static void theorems_t_and_f_agree(void **state)
         assert_same(claim.mu_round, table_number(&table, "mu_round"));
         assert_same(claim.gdp_mu, table_number(&table, "mu_transcript_K_rounds"));
         assert_same(claim.renyi_rate, table_number(&table, "B_transcript"));
-        assert_same(fplt_privacy_order(&claim, FPLT_CONVERT_CLASSIC, delta),
+        assert_same(fplt__privacy_order(&claim, FPLT_CONVERT_CLASSIC, delta),
                     table_number(&table, "alpha_opt_classic"));
-        assert_same(fplt_privacy_order(&claim, FPLT_CONVERT_TIGHT, delta),
+        assert_same(fplt__privacy_order(&claim, FPLT_CONVERT_TIGHT, delta),
                     table_number(&table, "alpha_opt_cks"));
         assert_same(epsilon_of(&claim, FPLT_CONVERT_CLASSIC, delta),
                     table_number(&table, "eps_transcript_classic"));
@@ -165,14 +166,14 @@ static void the_papers_figure_is_as_printed(void **state)
         mechanism.contraction = 0;
         assert_ok(fplt_privacy_claim_make(&mechanism, "paper", &claim, &error), error);
         assert_same(claim.renyi_rate, table_number(&table, "B"));
-        assert_same(fplt_privacy_renyi(&claim, 2), table_number(&table, "rdp_alpha2"));
-        assert_same(fplt_privacy_renyi(&claim, 8), table_number(&table, "rdp_alpha8"));
-        assert_same(fplt_privacy_renyi(&claim, 32), table_number(&table, "rdp_alpha32"));
-        assert_same(fplt_privacy_order(&claim, FPLT_CONVERT_CLASSIC, delta),
+        assert_same(fplt__privacy_renyi(&claim, 2), table_number(&table, "rdp_alpha2"));
+        assert_same(fplt__privacy_renyi(&claim, 8), table_number(&table, "rdp_alpha8"));
+        assert_same(fplt__privacy_renyi(&claim, 32), table_number(&table, "rdp_alpha32"));
+        assert_same(fplt__privacy_order(&claim, FPLT_CONVERT_CLASSIC, delta),
                     table_number(&table, "alpha_opt_classic"));
         assert_same(epsilon_of(&claim, FPLT_CONVERT_CLASSIC, delta),
                     table_number(&table, "eps_classic_mironov"));
-        assert_same(fplt_privacy_order(&claim, FPLT_CONVERT_BEST, delta),
+        assert_same(fplt__privacy_order(&claim, FPLT_CONVERT_BEST, delta),
                     table_number(&table, "alpha_opt_cks"));
         assert_same(epsilon_of(&claim, FPLT_CONVERT_BEST, delta), table_number(&table, "eps_cks"));
         assert_false(claim.threat->is_guarantee);
@@ -192,9 +193,9 @@ static double least_classic(const fplt_privacy_claim *claim, double delta)
         double order = i < 100   ? 1 + i / 10.0
                        : i < 153 ? 11 + (i - 100)
                                  : 128 * (double)(1 << (i - 153));
-        double divergence = fplt_privacy_renyi(claim, order);
+        double divergence = fplt__privacy_renyi(claim, order);
         least =
-            fmin(least, fplt_privacy_epsilon_at(FPLT_CONVERT_CLASSIC, order, divergence, delta));
+            fmin(least, fplt__privacy_epsilon_at(FPLT_CONVERT_CLASSIC, order, divergence, delta));
     }
     return least;
 }
@@ -211,8 +212,8 @@ static void full_batches_agree(void **state)
         assert_close(epsilon_of(&claim, FPLT_CONVERT_EXACT, delta),
                      table_number(&table, "eps_exact_gaussian"), 1e-9);
         double order = table_number(&table, "opt_order");
-        double epsilon = fplt_privacy_epsilon_at(FPLT_CONVERT_TIGHT, order,
-                                                 fplt_privacy_renyi(&claim, order), delta);
+        double epsilon = fplt__privacy_epsilon_at(FPLT_CONVERT_TIGHT, order,
+                                                  fplt__privacy_renyi(&claim, order), delta);
         assert_close(epsilon, table_number(&table, "eps_rdp_google_orders"), 1e-9);
         assert_true(epsilon_of(&claim, FPLT_CONVERT_TIGHT, delta) <= epsilon * (1 + 1e-14));
         assert_close(least_classic(&claim, delta),
@@ -230,7 +231,7 @@ static fplt_privacy_minibatch minibatch_of(double rate, double multiplier, uint6
                                         .step = 2,
                                         .noise_tau = multiplier,
                                         .steps = steps};
-    assert_close(fplt_privacy_noise_multiplier(&minibatch), multiplier, 1e-15);
+    assert_close(fplt__privacy_noise_multiplier(&minibatch), multiplier, 1e-15);
     return minibatch;
 }
 
@@ -269,7 +270,7 @@ static void the_sampled_gaussian_agrees_with_quadrature(void **state)
         fplt_privacy_minibatch minibatch =
             minibatch_of(table_number(&table, "sampling_rate"),
                          table_number(&table, "noise_multiplier"), 1);
-        assert_ok(fplt_privacy_minibatch_renyi(&minibatch, (uint32_t)alpha, &divergence, &error),
+        assert_ok(fplt__privacy_minibatch_renyi(&minibatch, (uint32_t)alpha, &divergence, &error),
                   error);
         assert_close(divergence, table_number(&table, "exact_quadrature_mpmath"), 1e-9);
         rows++;
@@ -290,7 +291,7 @@ static void random_participation_agrees(void **state)
                                         (uint64_t)table_number(&table, "K")};
         double value, delta = table_number(&table, "delta");
         for (int i = 0; i < 3; i++) {
-            assert_ok(fplt_privacy_lottery_renyi(&lottery, orders[i], &value, &error), error);
+            assert_ok(fplt__privacy_lottery_renyi(&lottery, orders[i], &value, &error), error);
             assert_close(value, table_number(&table, columns[i]), 1e-9);
         }
         /* the bound lies above the exact value of the mixture, and always active above both */
@@ -300,8 +301,8 @@ static void random_participation_agrees(void **state)
         assert_close(epsilon_of(&always, FPLT_CONVERT_EXACT, delta),
                      table_number(&table, "eps_if_always_active"), 1e-9);
         lottery.probability = 1;
-        assert_ok(fplt_privacy_lottery_renyi(&lottery, 8, &value, &error), error);
-        assert_close(value, fplt_privacy_renyi(&always, 8), 1e-12);
+        assert_ok(fplt__privacy_lottery_renyi(&lottery, 8, &value, &error), error);
+        assert_close(value, fplt__privacy_renyi(&always, 8), 1e-12);
     }
     assert_int_equal(rows, 3);
 }
@@ -314,7 +315,7 @@ static void binomial_bounds_agree(void **state)
     for (table_open(&table, GOLDEN "/clopper_pearson_one_sided.csv"); table_next(&table); rows++) {
         fplt_error error;
         double low, high;
-        assert_ok(fplt_privacy_binomial_bounds(
+        assert_ok(fplt__privacy_binomial_bounds(
                       (uint64_t)table_number(&table, "k"), (uint64_t)table_number(&table, "n"),
                       table_number(&table, "one_sided_conf"), &low, &high, &error),
                   error);

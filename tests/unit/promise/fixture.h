@@ -6,6 +6,7 @@
 
 #include "fedplt/job.h"
 #include "fedplt/promise.h"
+#include "promise/promise.h"
 
 static inline fplt_settings *settings_for(const char *algorithm)
 {
@@ -13,7 +14,7 @@ static inline fplt_settings *settings_for(const char *algorithm)
     fplt_settings *settings;
     assert_ok(fplt_settings_create(&settings, &error), error);
     assert_ok(fplt_job_declare(settings, FPLT_JOB_ALL, algorithm, &error), error);
-    assert_ok(fplt_settings_add(settings, "privacy", fplt_promise_table, &error), error);
+    assert_ok(fplt_settings_add(settings, "privacy", fplt__promise_table, &error), error);
     return settings;
 }
 

@@ -1,10 +1,15 @@
 /* What a promise must not get wrong, against the definitions written out: the agent that has least
  * protection, the curvature that rows' weights make, who may use the bound for a final model, what
  * the lattice costs, and the error that the plan expects. */
+#include "base/random.h"
+#include "fedplt/algorithm.h"
+#include "privacy/privacy.h"
 #include "promise/fixture.h"
 
 #include "fedplt/noise.h"
 #include "fedplt/random.h"
+#include "fedplt/transform.h"
+#include "promise/promise.h"
 
 enum { AGENTS = 4 };
 
@@ -61,7 +66,7 @@ static void each_agent_has_the_noise_of_its_own_records(void **state)
             double epsilon, mu = mu_of(view, i);
             largest = fmax(largest, mu);
             least = fmin(least, mu);
-            assert_ok(fplt_promise_claim(view, i, 9, &claim, &epsilon, &error), error);
+            assert_ok(fplt__promise_claim(view, i, 9, &claim, &epsilon, &error), error);
             assert_close(claim.gdp_mu, mu, 1e-11);
             assert_close(epsilon, epsilon_of(mu, 1e-5), 1e-5);
             assert_true(epsilon <= 2);
@@ -168,12 +173,12 @@ static void counts_have_the_constants_that_are_charged(void **state)
         fplt_privacy_constants constants;
         fplt_error error;
         double rows[ROWS * 3], labels[ROWS], x[N], near[N], a[N], b[N], c[N];
-        assert_ok(fplt_privacy_loss_constants(&loss, &constants, &error), error);
+        assert_ok(fplt__privacy_loss_constants(&loss, &constants, &error), error);
         for (int i = 0; i < ROWS * 3; i++)
             rows[i] = 4 * fplt_stream_normal(&stream);
         for (int i = 0; i < ROWS; i++)
             labels[i] = floor(10 * fplt_stream_uniform(&stream));
-        fplt_stream_normals(&stream, 2, x, N);
+        fplt__stream_normals(&stream, 2, x, N);
         double distance = 0, moved = 0, bent = 0, size = exp2(-10 * fplt_stream_uniform(&stream));
         for (int i = 0; i < N; i++) {
             near[i] = x[i] + size * fplt_stream_normal(&stream);
@@ -343,7 +348,7 @@ static void the_expected_error_is_that_of_all_agents(void **state)
             int splits = view->algorithm->splits;
             followed(&m, epochs[k / 3], low + flat / 3, splits, &mean, &variance);
             followed(&m, epochs[k / 3], low + range / 2, splits, &steep, &unused);
-            assert_close(fplt_promise_predict(view, &m, epochs[k / 3]),
+            assert_close(fplt__promise_predict(view, &m, epochs[k / 3]),
                          n * variance / pow(distance * mean, 2) + 0.12 * pow(1 - mean, 2) +
                              pow(1 - steep, 2),
                          1e-10);
@@ -358,11 +363,12 @@ static void the_plan_is_the_best_nearby(void **state)
     (void)state;
     static const char *const epsilons[] = {"0.5", "8"};
     for (int k = 0; k < 2; k++) {
-        struct fixture fixture = MAKE(NULL, {"privacy.epsilon", epsilons[k]}, {"rows", "400"});
+        struct fixture fixture =
+            MAKE(NULL, {"algorithm", "fed-plt"}, {"privacy.epsilon", epsilons[k]}, {"rows", "400"});
         const fplt_promise_view *view = fixture.view;
         assert_true(view->planned_epochs && view->planned_rounds && view->planned_step &&
                     view->planned_rho);
-        assert_close(fplt_promise_predict(view, &view->mechanism, view->epochs), view->predicted,
+        assert_close(fplt__promise_predict(view, &view->mechanism, view->epochs), view->predicted,
                      1e-9);
         assert_near(view->mechanism.inverse_rho, 1 / view->rho, 1e-12);
         static const double factors[] = {0.5, 1, 2};
@@ -381,7 +387,7 @@ static void the_plan_is_the_best_nearby(void **state)
                 continue;
             if (fplt_privacy_calibrate_noise(&m, "transcript", &budget, &m.noise_tau, &error))
                 continue;
-            assert_true(fplt_promise_predict(view, &m, m.epochs) > 0.97 * view->predicted);
+            assert_true(fplt__promise_predict(view, &m, m.epochs) > 0.97 * view->predicted);
         }
         release(&fixture);
     }
@@ -396,8 +402,9 @@ static void no_plan_is_worse_than_one_epoch(void **state)
     const char *const budgets[] = {"0.5", "2", "8", "64"};
     int taken = 0;
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
-        struct fixture free = MAKE(NULL, {"privacy.epsilon", budgets[i]});
-        struct fixture one = MAKE(NULL, {"privacy.epsilon", budgets[i]}, {"epochs", "1"});
+        struct fixture free = MAKE(NULL, {"algorithm", "fed-plt"}, {"privacy.epsilon", budgets[i]});
+        struct fixture one =
+            MAKE(NULL, {"algorithm", "fed-plt"}, {"privacy.epsilon", budgets[i]}, {"epochs", "1"});
         assert_true(free.view->predicted <= one.view->predicted * (1 + 1e-9));
         taken += free.view->epochs == 1;
         release(&free);
@@ -409,8 +416,8 @@ static void no_plan_is_worse_than_one_epoch(void **state)
 static void planning_rho_helps(void **state)
 {
     (void)state;
-    struct fixture planned =
-        MAKE(NULL, {"privacy.epsilon", "0.5"}, {"rows", "400"}, {"eps", "0.001"});
+    struct fixture planned = MAKE(NULL, {"algorithm", "fed-plt"}, {"privacy.epsilon", "0.5"},
+                                  {"rows", "400"}, {"eps", "0.001"});
     const fplt_promise_view *view = planned.view;
     double automatic = 1 / sqrt(view->curvature.lowest * view->curvature.highest);
     double power = log2(view->rho / automatic);

@@ -8,10 +8,11 @@
 #include <sys/wait.h>
 
 #include "failing.h"
+#include "privacy/privacy.h"
 #include "promise/ledger.h"
 #include "temporary.h"
 
-static const fplt_ledger_budget unlimited = {INFINITY, 1e-5, 1, NULL};
+static const fplt__ledger_budget unlimited = {INFINITY, 1e-5, 1, NULL};
 
 /* The same against everybody. */
 static fplt_rates even(double rate)
@@ -46,9 +47,9 @@ static fplt_ledger *opened(const temporary *file)
     return ledger;
 }
 
-static fplt_charge charge_of(const char *account, unsigned char run, uint64_t round, double rate)
+static fplt__charge charge_of(const char *account, unsigned char run, uint64_t round, double rate)
 {
-    fplt_charge charge = {.account = account, .round = round, .rounds = 1, .rates = even(rate)};
+    fplt__charge charge = {.account = account, .round = round, .rounds = 1, .rates = even(rate)};
     memset(charge.run, run, sizeof charge.run);
     return charge;
 }
@@ -57,8 +58,8 @@ static void pay(fplt_ledger *ledger, const char *account, unsigned char run, uin
                 double rate)
 {
     fplt_error error;
-    fplt_charge charge = charge_of(account, run, round, rate);
-    assert_ok(fplt_ledger_charge(ledger, &charge, 1, &error), error);
+    fplt__charge charge = charge_of(account, run, round, rate);
+    assert_ok(fplt__ledger_charge(ledger, &charge, 1, &error), error);
 }
 
 static fplt_ledger_total sum_of(fplt_ledger *ledger, const char *account)
@@ -139,8 +140,19 @@ static void charges_add_up_over_runs(void **state)
     assert_int_equal(stat(file.path, &found), 0);
     assert_int_equal(found.st_mode & 0777, 0600);
     assert_close(look(&file, "SELECT sum(rate) FROM rate WHERE adversary = 'secagg'"), 0.7, 1e-15);
-    assert_true(look(&file, "SELECT count(*) FROM rate") == 5 * 7);
-    assert_true(look(&file, "PRAGMA user_version") == 2);
+    assert_true(look(&file, "SELECT count(*) FROM rate") == 6 * 7);
+    assert_true(look(&file, "PRAGMA user_version") == 3);
+    /* of version 2 no noise was divided: against sums it costs what the transcript does */
+    alter(&file, "DELETE FROM rate WHERE adversary = 'secagg-sum'");
+    alter(&file, "DELETE FROM spent WHERE adversary = 'secagg-sum'");
+    alter(&file, "PRAGMA user_version = 2");
+    fplt_ledger_close(opened(&file));
+    assert_true(look(&file, "SELECT count(*) FROM rate") == 6 * 7);
+    assert_true(
+        look(
+            &file,
+            "SELECT count(*) FROM rate a JOIN rate b USING(charge) WHERE a.adversary = 'transcript'"
+            " AND b.adversary = 'secagg-sum' AND a.rate = b.rate") == 7);
     remove_all(&file);
 }
 
@@ -162,27 +174,28 @@ static void a_budget_is_kept(void **state)
     fplt_ledger *ledger = opened(&file);
     fplt_error error;
     double epsilon;
-    fplt_ledger_budget budget = {epsilon_of(0.1, 1e-6) * (1 + 1e-9), 1e-6, 1, NULL};
+    fplt__ledger_budget budget = {epsilon_of(0.1, 1e-6) * (1 + 1e-9), 1e-6, 1, NULL};
     unsigned char run[FPLT_RUN_BYTES] = {1}, other[FPLT_RUN_BYTES] = {2};
     assert_ok(fplt_ledger_epsilon(0.1, 1e-6, &epsilon, &error), error);
     assert_close(epsilon, epsilon_of(0.1, 1e-6), 1e-9);
     assert_ok(fplt_ledger_epsilon(0, 1e-6, &epsilon, &error), error);
     assert_true(epsilon == 0);
     pay(ledger, "a", 8, 1, 0.04);
-    fplt_ledger_budget three = {epsilon_of(9 * 0.1, 1e-6) * (1 + 1e-9), 1e-6, 3, NULL};
-    assert_ok(fplt_ledger_admit(ledger, "a", EVEN(0.06), &three, &error), error);
-    assert_int_equal(fplt_ledger_admit(ledger, "a", EVEN(0.0601), &three, &error),
+    fplt__ledger_budget three = {epsilon_of(9 * 0.1, 1e-6) * (1 + 1e-9), 1e-6, 3, NULL};
+    assert_ok(fplt__ledger_admit(ledger, "a", EVEN(0.06), &three, &error), error);
+    assert_int_equal(fplt__ledger_admit(ledger, "a", EVEN(0.0601), &three, &error),
                      FPLT_UNREACHABLE);
-    assert_ok(fplt_ledger_admit(ledger, "a", EVEN(0.06), &budget, &error), error);
-    assert_int_equal(fplt_ledger_admit(ledger, "a", EVEN(0.0601), &budget, &error),
+    assert_ok(fplt__ledger_admit(ledger, "a", EVEN(0.06), &budget, &error), error);
+    assert_int_equal(fplt__ledger_admit(ledger, "a", EVEN(0.0601), &budget, &error),
                      FPLT_UNREACHABLE);
     assert_contains(error.text, "its budget is");
-    assert_ok(fplt_ledger_reserve(ledger, "a", run, EVEN(0.05), &budget, &error), error);
+    assert_ok(fplt__ledger_reserve(ledger, "a", run, EVEN(0.05), &budget, &error), error);
     assert_close(sum_of(ledger, "a").reserved.against[0], 0.05, 1e-15);
-    assert_int_equal(fplt_ledger_reserve(ledger, "a", other, EVEN(0.02), &budget, &error),
+    assert_int_equal(fplt__ledger_reserve(ledger, "a", other, EVEN(0.02), &budget, &error),
                      FPLT_UNREACHABLE);
-    assert_ok(fplt_ledger_admit(ledger, "a", EVEN(0.06), &unlimited, &error), error);
-    assert_int_equal(fplt_ledger_admit(ledger, "a", EVEN(NAN), &unlimited, &error), FPLT_BAD_VALUE);
+    assert_ok(fplt__ledger_admit(ledger, "a", EVEN(0.06), &unlimited, &error), error);
+    assert_int_equal(fplt__ledger_admit(ledger, "a", EVEN(NAN), &unlimited, &error),
+                     FPLT_BAD_VALUE);
     fplt_ledger_close(ledger);
     remove_all(&file);
 }
@@ -193,29 +206,29 @@ static void a_run_keeps_to_its_reservation(void **state)
     temporary file = empty_path();
     fplt_ledger *ledger = opened(&file);
     fplt_error error;
-    fplt_charge charge = charge_of("a", 1, 1, 0.1);
-    assert_ok(fplt_ledger_reserve(ledger, "a", charge.run, EVEN(0.3), &unlimited, &error), error);
-    assert_ok(fplt_ledger_reserve(ledger, "a", charge.run, EVEN(0.3), &unlimited, &error), error);
-    assert_int_equal(fplt_ledger_reserve(ledger, "a", charge.run, EVEN(0.4), &unlimited, &error),
+    fplt__charge charge = charge_of("a", 1, 1, 0.1);
+    assert_ok(fplt__ledger_reserve(ledger, "a", charge.run, EVEN(0.3), &unlimited, &error), error);
+    assert_ok(fplt__ledger_reserve(ledger, "a", charge.run, EVEN(0.3), &unlimited, &error), error);
+    assert_int_equal(fplt__ledger_reserve(ledger, "a", charge.run, EVEN(0.4), &unlimited, &error),
                      FPLT_BAD_VALUE);
     for (charge.round = 1; charge.round <= 3; charge.round++)
-        assert_ok(fplt_ledger_charge(ledger, &charge, 1, &error), error);
+        assert_ok(fplt__ledger_charge(ledger, &charge, 1, &error), error);
     assert_near(sum_of(ledger, "a").reserved.against[0], 0, 1e-15);
-    assert_int_equal(fplt_ledger_charge(ledger, &charge, 1, &error), FPLT_UNREACHABLE);
+    assert_int_equal(fplt__ledger_charge(ledger, &charge, 1, &error), FPLT_UNREACHABLE);
     assert_close(sum_of(ledger, "a").spent.against[0], 0.3, 1e-12);
     /* all or none */
-    fplt_charge both[] = {charge_of("b", 2, 1, 0.5), charge_of("a", 1, 4, 0.1)};
-    assert_int_equal(fplt_ledger_charge(ledger, both, 2, &error), FPLT_UNREACHABLE);
+    fplt__charge both[] = {charge_of("b", 2, 1, 0.5), charge_of("a", 1, 4, 0.1)};
+    assert_int_equal(fplt__ledger_charge(ledger, both, 2, &error), FPLT_UNREACHABLE);
     assert_true(sum_of(ledger, "b").spent.against[0] == 0);
     unsigned char second[FPLT_RUN_BYTES] = {5};
-    assert_ok(fplt_ledger_reserve(ledger, "a", second, EVEN(0.2), &unlimited, &error), error);
-    assert_ok(fplt_ledger_settle(ledger, "a", second, &error), error);
+    assert_ok(fplt__ledger_reserve(ledger, "a", second, EVEN(0.2), &unlimited, &error), error);
+    assert_ok(fplt__ledger_settle(ledger, "a", second, &error), error);
     assert_near(sum_of(ledger, "a").reserved.against[0], 0, 1e-15);
     memcpy(both[0].run, second, sizeof second);
     both[0].account = "a";
-    assert_int_equal(fplt_ledger_charge(ledger, both, 1, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__ledger_charge(ledger, both, 1, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "has ended");
-    assert_int_equal(fplt_ledger_reserve(ledger, "a", second, EVEN(0.2), &unlimited, &error),
+    assert_int_equal(fplt__ledger_reserve(ledger, "a", second, EVEN(0.2), &unlimited, &error),
                      FPLT_BAD_VALUE);
     fplt_ledger_close(ledger);
     remove_all(&file);
@@ -230,36 +243,36 @@ static void a_weaker_claim_never_counts_for_a_stronger(void **state)
     double all = 1.99 * 1.99 / 2, final = 0.247 * 0.247 / 2, one = 1.0 / 8;
     fplt_error error;
     struct list list = {.count = 0};
-    fplt_charge charge = charge_of("c", 1, 9, 0);
+    fplt__charge charge = charge_of("c", 1, 9, 0);
     const fplt_threat *final_x, *transcript = fplt_privacy_threat(0);
-    assert_ok(fplt_privacy_threat_find("final-x", &final_x, &error), error);
+    assert_ok(fplt__privacy_threat_find("final-x", &final_x, &error), error);
     charge.rates = (fplt_rates){{all, all, all, all, final}};
     charge.threat = final_x;
     charge.unit = "person";
     charge.group = 3;
     charge.mechanism = "fed-plt, noisy: Theorem F";
-    assert_ok(fplt_ledger_charge(ledger, &charge, 1, &error), error);
+    assert_ok(fplt__ledger_charge(ledger, &charge, 1, &error), error);
     fplt_ledger_total total = sum_of(ledger, "c");
     assert_close(total.spent.against[0], all, 1e-15);
     assert_close(total.spent.against[4], final, 1e-15);
-    fplt_ledger_budget budget = {epsilon_of(final + one, 1e-5) * (1 + 1e-9), 1e-5, 1, final_x};
-    assert_ok(fplt_ledger_admit(ledger, "c", EVEN(one), &budget, &error), error);
+    fplt__ledger_budget budget = {epsilon_of(final + one, 1e-5) * (1 + 1e-9), 1e-5, 1, final_x};
+    assert_ok(fplt__ledger_admit(ledger, "c", EVEN(one), &budget, &error), error);
     budget.threat = transcript;
-    assert_int_equal(fplt_ledger_admit(ledger, "c", EVEN(one), &budget, &error), FPLT_UNREACHABLE);
+    assert_int_equal(fplt__ledger_admit(ledger, "c", EVEN(one), &budget, &error), FPLT_UNREACHABLE);
     assert_contains(error.text, "against transcript");
     budget.epsilon = epsilon_of(all + one, 1e-5) * (1 + 1e-9);
-    assert_ok(fplt_ledger_admit(ledger, "c", EVEN(one), &budget, &error), error);
+    assert_ok(fplt__ledger_admit(ledger, "c", EVEN(one), &budget, &error), error);
     assert_ok(fplt_ledger_visit(ledger, "c", take, &list, &error), error);
     assert_true(list.entry[0].threat == final_x && list.entry[0].group == 3);
     /* nothing is proved against the transcript, and nothing can be claimed of all runs */
     charge.rates.against[0] = INFINITY;
-    assert_ok(fplt_ledger_charge(ledger, &charge, 1, &error), error);
+    assert_ok(fplt__ledger_charge(ledger, &charge, 1, &error), error);
     assert_true(isinf(sum_of(ledger, "c").spent.against[0]));
-    assert_int_equal(fplt_ledger_admit(ledger, "c", EVEN(one), &unlimited, &error),
+    assert_int_equal(fplt__ledger_admit(ledger, "c", EVEN(one), &unlimited, &error),
                      FPLT_UNREACHABLE);
     assert_contains(error.text, "proves nothing against transcript");
     charge.threat = NULL; /* a claim must be finite against its own adversary */
-    assert_int_equal(fplt_ledger_charge(ledger, &charge, 1, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__ledger_charge(ledger, &charge, 1, &error), FPLT_BAD_VALUE);
     fplt_ledger_close(ledger);
     remove_all(&file);
 }
@@ -303,23 +316,58 @@ static void older_ledgers_are_brought_up(void **state)
         }
         assert_int_equal(network.undeclared, 0);
         assert_int_equal(train.undeclared, 1);
-        assert_ok(fplt_ledger_admit(ledger, "records", EVEN(0.1), &unlimited, &error), error);
-        assert_int_equal(fplt_ledger_admit(ledger, "c", EVEN(0.1), &unlimited, &error),
+        assert_ok(fplt__ledger_admit(ledger, "records", EVEN(0.1), &unlimited, &error), error);
+        assert_int_equal(fplt__ledger_admit(ledger, "c", EVEN(0.1), &unlimited, &error),
                          FPLT_BAD_VALUE);
         assert_contains(error.text, "--declare transcript");
-        assert_ok(fplt_privacy_threat_find(words[i], &threat, &error), error);
-        assert_ok(fplt_ledger_declare(ledger, threat, &runs, &error), error);
+        assert_ok(fplt__privacy_threat_find(words[i], &threat, &error), error);
+        assert_ok(fplt__ledger_declare(ledger, threat, &runs, &error), error);
         assert_int_equal(runs, 1);
         train = sum_of(ledger, "c");
         assert_int_equal(train.undeclared, 0);
         assert_true(i ? isinf(train.spent.against[0]) : train.spent.against[0] == 0.03125);
         assert_true(train.spent.against[4] == 0.03125);
-        assert_int_equal(fplt_ledger_admit(ledger, "c", EVEN(0.1), &unlimited, &error),
+        assert_int_equal(fplt__ledger_admit(ledger, "c", EVEN(0.1), &unlimited, &error),
                          i ? FPLT_UNREACHABLE : FPLT_OK);
         fplt_ledger_close(ledger);
         fplt_ledger_close(opened(&file));
         remove_all(&file);
     }
+}
+
+/* Version 1 had `records` and `c` for one file: as one account it has spent what both have, a run of both the sum. */
+static void accounts_of_one_file_are_merged(void **state)
+{
+    (void)state;
+    temporary file = empty_path();
+    fplt_error error;
+    const fplt_threat *threat;
+    uint64_t runs;
+    alter(&file, older);
+    alter(&file,
+          "INSERT INTO account VALUES(3, 'agent 0', 0.125);"
+          "INSERT INTO charge SELECT 4, time, run, 1, 1, 0.125, chain, 1, 3 FROM charge WHERE"
+          " id = 1;"
+          "INSERT INTO reservation SELECT 3, run, 0.5, time, 1 FROM charge WHERE id = 1");
+    fplt_ledger *ledger = opened(&file);
+    assert_ok(fplt__privacy_threat_find("transcript", &threat, &error), error);
+    assert_ok(fplt__ledger_declare(ledger, threat, &runs, &error), error);
+    assert_ok(fplt__ledger_merge(ledger, "agent 0", "c", &error), error);
+    assert_ok(fplt__ledger_merge(ledger, "records", "c", &error), error);
+    fplt_ledger_total total = sum_of(ledger, "c"), all = sum_of(ledger, NULL);
+    assert_int_equal(total.runs, 2);
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
+        assert_close(total.spent.against[k], 0.5 + 0.03125 + 0.125, 1e-15);
+        assert_close(all.spent.against[k], total.spent.against[k], 1e-15);
+        /* 0.75 and 0.5 were kept for the run, which is not settled, and 0.625 of it is spent */
+        assert_close(total.reserved.against[k], 0.625, 1e-15);
+    }
+    assert_int_equal(fplt__ledger_merge(ledger, "records", "c", &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "there is no account 'records'");
+    assert_int_equal(fplt__ledger_merge(ledger, "c", "c", &error), FPLT_BAD_VALUE);
+    fplt_ledger_close(ledger);
+    fplt_ledger_close(opened(&file)); /* the sums are compared when it is opened */
+    remove_all(&file);
 }
 
 static fplt__receipt receipt_of(fplt_ledger *ledger, unsigned char run)
@@ -356,10 +404,10 @@ static void adopted_charges_belong_to_their_run(void **state)
     assert_true(receipt_of(old, 0).of_run.against[0] == 0.25);
     assert_ok(fplt_ledger_visit(old, "a", take, &list, &error), error);
     assert_int_equal(list.count, 3);
-    fplt_charge next = charge_of("a", 2, 5, 0.125);
-    assert_ok(fplt_ledger_reserve(old, "a", next.run, EVEN(0.625), &unlimited, &error), error);
-    assert_ok(fplt_ledger_charge(old, &next, 1, &error), error);
-    assert_int_equal(fplt_ledger_charge(old, &next, 1, &error), FPLT_UNREACHABLE);
+    fplt__charge next = charge_of("a", 2, 5, 0.125);
+    assert_ok(fplt__ledger_reserve(old, "a", next.run, EVEN(0.625), &unlimited, &error), error);
+    assert_ok(fplt__ledger_charge(old, &next, 1, &error), error);
+    assert_int_equal(fplt__ledger_charge(old, &next, 1, &error), FPLT_UNREACHABLE);
     fplt_ledger_close(old);
     /* a ledger that was lost altogether */
     remove_all(&restored);
@@ -404,10 +452,10 @@ static void other_files_are_refused(void **state)
     assert_contains(error.text, "another database");
     remove_all(&file);
     fplt_ledger_close(opened(&file));
-    alter(&file, "PRAGMA user_version = 3");
+    alter(&file, "PRAGMA user_version = 4");
     assert_int_equal(fplt_ledger_open(file.path, 1, &ledger, &error), FPLT_BAD_DATA);
     assert_contains(error.text, "take a newer program");
-    alter(&file, "PRAGMA user_version = 2");
+    alter(&file, "PRAGMA user_version = 3");
     ledger = opened(&file);
     pay(ledger, "a", 1, 1, 0.5);
     fplt_ledger_close(ledger);
@@ -466,8 +514,8 @@ static void a_killed_process_stays_charged(void **state)
             if (fplt_ledger_open(file.path, 1, &own, NULL))
                 _exit(1);
             for (round = 1; round < 250; round++) {
-                fplt_charge charge = charge_of("a", 1, round, 1);
-                if (fplt_ledger_charge(own, &charge, 1, NULL) || write(pipes[1], &round, 1) != 1)
+                fplt__charge charge = charge_of("a", 1, round, 1);
+                if (fplt__ledger_charge(own, &charge, 1, NULL) || write(pipes[1], &round, 1) != 1)
                     _exit(1);
             }
             pause();
@@ -512,6 +560,7 @@ int main(void)
         cmocka_unit_test(a_run_keeps_to_its_reservation),
         cmocka_unit_test(a_weaker_claim_never_counts_for_a_stronger),
         cmocka_unit_test(older_ledgers_are_brought_up),
+        cmocka_unit_test(accounts_of_one_file_are_merged),
         cmocka_unit_test(adopted_charges_belong_to_their_run),
         cmocka_unit_test(only_plain_files_are_ledgers),
         cmocka_unit_test(other_files_are_refused),

@@ -1,13 +1,19 @@
 /* Private jobs: refusals, calibration against the formula written out, parameters that do not
  * depend on the records, noise, bounds, certificates. */
+#include "base/noise.h"
+#include "base/random.h"
+#include "base/settings.h"
+#include "data/dataset_access.h"
+#include "engine/engine_access.h"
+#include "privacy/privacy.h"
 #include "promise/fixture.h"
 
 #include <jansson.h>
 
 #include "failing.h"
-#include "fedplt/certificate.h"
 #include "fedplt/noise.h"
 #include "objective/objective.h"
+#include "promise/certificate.h"
 #include "promise/promise.h"
 
 static const struct refusal {
@@ -26,11 +32,12 @@ static const struct refusal {
     {NULL, "solver", "gradient", "the solver gradient adds no noise"},
     {NULL, "privacy.threat", "paper", "does not hold; no run can promise it"},
     {NULL, "privacy.tau", "0.1", "privacy.tau and privacy.epsilon are both given"},
-    {NULL, "gamma", "100", "step is 100, but the claim that rounds contract needs a step"},
+    {"fed-plt", "gamma", "100", "step is 100, but the claim that rounds contract needs a step"},
     {NULL, "loss", "squared-hinge", "has no bound: one record could change it without limit"},
     {"fedlin", "rounds", "5", "fedlin cannot carry a privacy claim: it sends the bare gradient"},
     {"5gcs", "rounds", "5", "5gcs cannot carry a privacy claim"},
     {"scaffold", "option", "I", "scaffold with option I cannot carry a privacy claim"},
+    {"fed-plt", "privacy.threat", "secagg-sum", "noise that enters a state may not be divided"},
     {"fed-plt-anderson", "rounds", "5", "fed-plt-anderson does not take the solver noisy"},
 };
 
@@ -46,7 +53,7 @@ static void refuses_with_the_reason(void **state)
         if (refusal->algorithm)
             set(settings, "algorithm", refusal->algorithm);
         set(settings, "privacy.epsilon", "2");
-        if (fplt_settings_find(settings, refusal->name))
+        if (fplt__settings_find(settings, refusal->name))
             set(settings, refusal->name, refusal->value);
         else
             fail_msg("there is no setting %s", refusal->name);
@@ -54,6 +61,84 @@ static void refuses_with_the_reason(void **state)
         if (!status)
             fail_msg("%s %s is not refused", refusal->name, refusal->value);
         assert_contains(error.text, refusal->says);
+        release(&fixture);
+    }
+}
+
+/* Divided noise: 4 agents, one of whom may help the adversary. */
+static void sums_divide_the_noise(void **state)
+{
+    (void)state;
+    struct fixture fixture, other;
+    fplt_error error;
+    fplt_privacy_claim alone;
+    fixture = MAKE(NULL, {"privacy.threat", "secagg-sum"}, {"privacy.epsilon", "2"});
+    const fplt_promise_view *view = fixture.view;
+    assert_string_equal(view->algorithm->name, "fedavg");
+    assert_int_equal(view->epochs, 1);
+    assert_int_equal(view->colluders, 1);
+    assert_int_equal(view->threshold, 0);
+    assert_int_equal(view->most, 4);
+    assert_int_equal(view->mechanism.honest, 3);
+    assert_true(view->promised <= 2 && view->promised > 2 * (1 - 1e-9));
+    assert_true(view->unit == fplt__noise_spacing(view->mechanism.step, view->tau[0]));
+    assert_true(fplt_job_get_view(fixture.job)->run.unit == view->unit);
+    fplt_privacy_mechanism own = view->mechanism;
+    assert_ok(fplt_privacy_claim_make(&own, "transcript", &alone, &error), error);
+    assert_close(alone.gdp_mu, sqrt(3) * view->claim.gdp_mu, 1e-9);
+    other = MAKE(NULL, {"privacy.threat", "secagg-sum"}, {"privacy.epsilon", "2"},
+                 {"privacy.colluders", "2"});
+    assert_int_equal(other.view->mechanism.honest, 2);
+    release(&other);
+    other = MAKE(NULL, {"privacy.threat", "secagg-sum"}, {"privacy.epsilon", "2"},
+                 {"privacy.quorum", "3"});
+    assert_int_equal(other.view->mechanism.honest, 2);
+    assert_int_equal(other.view->threshold, 3);
+    release(&other);
+    release(&fixture);
+}
+
+/* By `auto` two thirds of more than ten agents, and a tenth of them may collude. */
+static void quorums_of_large_rosters(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture =
+        MAKE(NULL, {"privacy.threat", "secagg-sum"}, {"agents", "100"}, {"privacy.epsilon", "2"});
+    assert_int_equal(fixture.view->colluders, 10);
+    assert_int_equal(fixture.view->threshold, 67);
+    assert_int_equal(fixture.view->mechanism.honest, 57);
+    release(&fixture);
+    fixture = MAKE(NULL, {"privacy.threat", "secagg-sum"}, {"agents", "100"},
+                   {"privacy.epsilon", "2"}, {"privacy.quorum", "100"});
+    assert_int_equal(fixture.view->threshold, 0);
+    assert_int_equal(fixture.view->mechanism.honest, 90);
+    release(&fixture);
+}
+
+static void sums_without_a_proof_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *says;
+    } cases[] = {
+        {"privacy.colluders", "3", "leaves 1 whose noise it does not know"},
+        {"privacy.quorum", "2", "2 x 2 must be more than 4 + 1"},
+        {"privacy.quorum", "5", "privacy.quorum is 5, but a round has 4 to 4 of 4 agents"},
+        {"epochs", "2", "needs epochs = 1, but they are 2"},
+        {"solver", "noisy-accelerated", "this run has fedavg with noisy-accelerated"},
+        {"participation", "bernoulli", "privacy.quorum is 3, but a round has 0 to 4 of 4 agents"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        fplt_error error;
+        fplt_settings *settings = settings_for(NULL);
+        set_small(settings);
+        set(settings, "privacy.epsilon", "2");
+        set(settings, "privacy.threat", "secagg-sum");
+        set(settings, cases[i].name, cases[i].value);
+        assert_int_not_equal(try_plan(settings, &fixture, &error), FPLT_OK);
+        assert_contains(error.text, cases[i].says);
         release(&fixture);
     }
 }
@@ -66,9 +151,9 @@ static void section_without_promise_is_refused(void **state)
     fplt_settings *settings = settings_for(NULL);
     assert_ok(fplt_promise_prepare(settings, &source, &error), error);
     assert_false(source.public_only);
-    assert_false(fplt_promise_wanted(settings));
+    assert_false(fplt__promise_wanted(settings));
     set(settings, "privacy.rows", "1");
-    assert_int_equal(fplt_settings_effective(settings, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__settings_effective(settings, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "no effect without privacy.epsilon, or privacy.tau");
     fplt_settings_destroy(settings);
     settings = settings_for(NULL);
@@ -177,7 +262,7 @@ static fplt_roster roster_of(const struct fixture *fixture, uint64_t records[4])
         .records = records,
         .task = fplt_dataset_task(data),
         .features = fplt_dataset_features(data),
-        .classes = fplt_task_classifies(fplt_dataset_task(data)) ? fplt_dataset_outputs(data) : 0};
+        .classes = fplt__task_classifies(fplt_dataset_task(data)) ? fplt_dataset_outputs(data) : 0};
     assert_int_equal(roster.agents, 4);
     for (uint32_t i = 0; i < roster.agents; i++)
         records[i] = fplt_objective_records(fplt_job_get_view(fixture->job)->objective, i);
@@ -294,7 +379,7 @@ static void a_plan_is_certified_without_a_job(void **state)
     fplt_roster roster = roster_of(&fixture, records);
     assert_ok(fplt_promise_plan(fixture.settings, &roster, &plan, &error), error);
     const fplt_promise_view *view = fplt_promise_get_view(plan);
-    assert_ok(fplt_certificate_make_for(view, rounds, model, strlen(model), &text, &error), error);
+    assert_ok(fplt_certificate_make(view, rounds, model, strlen(model), &text, &error), error);
     assert_ok(fplt_certificate_verify(text, strlen(text), "it", NULL, &summary, &error), error);
     assert_true(summary.holds && summary.epsilon == view->promised);
     char *place = strstr(text, "\"records\": ");
@@ -302,14 +387,13 @@ static void a_plan_is_certified_without_a_job(void **state)
     assert_ok(fplt_certificate_verify(text, strlen(text), "it", NULL, &summary, &error), error);
     assert_false(summary.holds);
     fplt_free(text);
-    assert_int_equal(fplt_certificate_make_for(view, many, model, strlen(model), &text, &error),
+    assert_int_equal(fplt_certificate_make(view, many, model, strlen(model), &text, &error),
                      FPLT_BAD_VALUE);
     assert_contains(error.text, "agent 1 was charged 21 rounds, but the plan pays for 20");
-    assert_int_equal(fplt_certificate_make_for(view, rounds, "{\"weights\": [1]}", 16, &text,
-                                               &error),
+    assert_int_equal(fplt_certificate_make(view, rounds, "{\"weights\": [1]}", 16, &text, &error),
                      FPLT_BAD_DATA);
     assert_contains(error.text, "1 weights, but the plan is for 3");
-    assert_int_equal(fplt_certificate_make_for(view, rounds, "{", 1, &text, &error), FPLT_BAD_DATA);
+    assert_int_equal(fplt_certificate_make(view, rounds, "{", 1, &text, &error), FPLT_BAD_DATA);
     fplt_promise_destroy(plan);
     release(&fixture);
 }
@@ -348,7 +432,7 @@ static void weighted_rows_share_one_gap(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         fplt_privacy_claim claim;
         fplt_error error;
-        assert_ok(fplt_promise_claim(view, i, 3, &claim, &epsilon, &error), error);
+        assert_ok(fplt__promise_claim(view, i, 3, &claim, &epsilon, &error), error);
         first = i ? first : claim.gdp_mu;
         assert_close(claim.gdp_mu, first, 1e-12);
         assert_close(claim.gdp_mu, mu_of(view, 2 * 4 / total), 1e-9);
@@ -372,18 +456,17 @@ static void parameters_are_public(void **state)
         assert_ok(fplt_engine_create(fplt_job_get_view(fixture.job)->objective, run, &engine,
                                      &error),
                   error);
-        scales[k] = fplt_engine_step(engine, 2);
-        fplt_curvature curvature = fplt_engine_facts(engine).curvature;
+        scales[k] = fplt__engine_step(engine, 2);
+        fplt_curvature curvature = fplt__engine_facts(engine).curvature;
         assert_true(curvature.lowest == views[k].curvature.lowest);
         assert_true(curvature.highest == views[k].curvature.highest);
         assert_null(fplt_job_get_view(fixture.job)->automatic);
-        assert_true(fplt_engine_parameters(engine)[0] == views[k].rho);
         fplt_engine_destroy(engine);
         release(&fixture);
     }
     assert_true(views[0].mechanism.step == views[1].mechanism.step);
     assert_true(views[0].mechanism.noise_tau == views[1].mechanism.noise_tau);
-    assert_true(views[0].rho == views[1].rho);
+    assert_true(views[0].rounds == views[1].rounds);
     assert_true(views[0].epochs == views[1].epochs);
     assert_true(views[0].mechanism.rounds == views[1].mechanism.rounds);
     assert_true(scales[0] == scales[1] && scales[0] == views[0].mechanism.step);
@@ -434,7 +517,7 @@ static void sample(const fplt_job_view *view, int runs, double spacing, double *
         assert_ok(fplt_engine_create(view->objective, &run, &engine, &error), error);
         assert_ok(fplt_engine_round(engine, &error), error);
         size_t n = fplt_objective_dimension(view->objective);
-        double x = fplt_engine_kept(engine, 1)[n];
+        double x = fplt__engine_kept(engine, 1)[n];
         if (spacing > 0)
             assert_near(x / spacing, nearbyint(x / spacing), 1e-6);
         sum += x;
@@ -458,7 +541,7 @@ static void secure_and_simulated_noise_agree(void **state)
             MAKE(NULL, {"privacy.epsilon", "2"}, {"epochs", "3"}, {"rounds", "4"},
                  {"privacy.noise", k ? "simulated" : "secure"});
         double spacing =
-            fplt_noise_spacing(fixture.view->mechanism.step, fixture.view->mechanism.noise_tau);
+            fplt__noise_spacing(fixture.view->mechanism.step, fixture.view->mechanism.noise_tau);
         sample(fplt_job_get_view(fixture.job), RUNS, k ? 0 : spacing, &mean[k], &deviation[k]);
         assert_int_equal(fixture.view->secure, !k);
         release(&fixture);
@@ -471,7 +554,8 @@ static void secure_and_simulated_noise_agree(void **state)
 static void far_points_are_refused_before_computing(void **state)
 {
     (void)state;
-    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "2"});
+    struct fixture fixture =
+        MAKE(NULL, {"algorithm", "fed-plt"}, {"privacy.epsilon", "2"}, {"rounds", "2"});
     fplt_run_settings run = fplt_job_get_view(fixture.job)->run;
     double far[3] = {0, 1e12, 0};
     fplt_engine *engine;
@@ -513,7 +597,7 @@ static void bounds_hold(void **state)
         assert_true(n <= 16 && fplt_objective_scratch(objective[0]) <= 4096);
         fplt_stream stream = fplt_stream_make(9, (uint32_t)c, FPLT_FOR_TEST, 0, 0, 0);
         for (int trial = 0; trial < 400; trial++) {
-            fplt_stream_normals(&stream, trial % 2 ? 0.3 : 5, x, n);
+            fplt__stream_normals(&stream, trial % 2 ? 0.3 : 5, x, n);
             double sum = 0;
             for (int k = 0; k < 2; k++)
                 assert_int_equal(fplt_objective_gradient(objective[k], (uint32_t)trial % 4, x, g[k],
@@ -538,7 +622,7 @@ static void bounds_hold(void **state)
     }
 }
 
-/* Whoever may carry a claim does, with the factor that its local steps allow. */
+/* Every algorithm that may carry a claim does, with the factor that its local steps allow. */
 static void every_algorithm_that_may(void **state)
 {
     (void)state;
@@ -563,7 +647,7 @@ static void every_algorithm_that_may(void **state)
             double c = fixture.view->claim.contraction;
             assert_close(fixture.view->claim.round_factor, (1 + c) / (1 - c), 1e-9);
         }
-        assert_near(fplt_engine_step(engine, 1), fixture.view->mechanism.step, 0);
+        assert_near(fplt__engine_step(engine, 1), fixture.view->mechanism.step, 0);
         fplt_engine_destroy(engine);
         release(&fixture);
         ran++;
@@ -603,7 +687,7 @@ static char *certify(struct fixture *fixture)
 {
     const fplt_job_view *view = fplt_job_get_view(fixture->job);
     const fplt_promise_view *plan = fplt_promise_get_view(fixture->plan);
-    fplt_certificate_run run;
+    fplt__certificate_run run;
     uint64_t rounds[16];
     char *text;
     fplt_engine *engine;
@@ -611,12 +695,16 @@ static char *certify(struct fixture *fixture)
     fplt_error error;
     assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
-    assert_ok(fplt_certificate_begin(&run, &error), error);
+    assert_ok(fplt__certificate_begin(&run, &error), error);
     assert_true(plan->agents <= 16);
     for (uint32_t i = 0; i < plan->agents; i++)
-        rounds[i] = fplt_engine_updates(engine, i);
+        rounds[i] = fplt__engine_updates(engine, i);
     run.rounds = rounds;
-    assert_ok(fplt_certificate_make(plan, &run, NULL, &text, &error), error);
+    json_t *document;
+    assert_ok(fplt__certificate_json(plan, &run, FPLT_CERTIFICATE_VERSION, &document, &error),
+              error);
+    assert_ok(fplt__certificate_text(document, &text, &error), error);
+    json_decref(document);
     fplt_engine_destroy(engine);
     return text;
 }
@@ -814,19 +902,19 @@ static void restate(json_t *root, const fplt_promise_view *view, uint64_t rounds
     size_t i;
     json_array_foreach(json_object_get(root, "agents"), i, entry)
     {
-        assert_ok(fplt_promise_claim(view, (uint32_t)i, rounds, &claim, &epsilon, &error), error);
+        assert_ok(fplt__promise_claim(view, (uint32_t)i, rounds, &claim, &epsilon, &error), error);
         json_object_set_new(entry, "rounds_charged", json_integer((json_int_t)rounds));
         put(entry, "gdp_mu", claim.gdp_mu);
         put(entry, "epsilon", epsilon);
     }
     uint64_t promised = view->mechanism.rounds;
-    assert_ok(fplt_promise_claim(view, view->worst, promised, &claim, &epsilon, &error), error);
+    assert_ok(fplt__promise_claim(view, view->worst, promised, &claim, &epsilon, &error), error);
     put(promise, "gdp_mu", claim.gdp_mu);
     put(promise, "epsilon", epsilon);
     put(promise, "renyi_rate", claim.renyi_rate);
     put(promise, "mu_step", claim.mu_step);
     put(promise, "mu_round", claim.mu_round);
-    put(promise, "order", fplt_privacy_order(&claim, FPLT_CONVERT_BEST, view->delta));
+    put(promise, "order", fplt__privacy_order(&claim, FPLT_CONVERT_BEST, view->delta));
     json_object_set_new(promise, "conversion", json_string(claim.is_gaussian ? "exact" : "tight"));
 }
 
@@ -927,7 +1015,7 @@ static void survives_without_memory(void **state)
             if (!status)
                 status = fplt_job_declare(settings, FPLT_JOB_ALL, NULL, NULL);
             if (!status)
-                status = fplt_settings_add(settings, "privacy", fplt_promise_table, NULL);
+                status = fplt_settings_add(settings, "privacy", fplt__promise_table, NULL);
             if (!status)
                 status = fplt_settings_set(settings, "privacy.epsilon", "2", "t", NULL);
             if (!status)
@@ -957,6 +1045,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_with_the_reason),
+        cmocka_unit_test(sums_divide_the_noise),
+        cmocka_unit_test(quorums_of_large_rosters),
+        cmocka_unit_test(sums_without_a_proof_are_refused),
         cmocka_unit_test(section_without_promise_is_refused),
         cmocka_unit_test(a_roster_gives_the_plan_of_its_job),
         cmocka_unit_test(public_numbers_are_enough),

@@ -150,14 +150,14 @@ static void unknown_data_are_declared(void **state)
     fplt_error error;
     fplt__record_sets *sets;
     fplt__record_source source = {.in_memory = 1, .setting = "ledger_account"};
-    fplt_charge charge = {.account = "arrays", .rounds = 1, .rates = {{1, 1, 1, 1, 1}}};
+    fplt__charge charge = {.account = "arrays", .rounds = 1, .rates = {{1, 1, 1, 1, 1}}};
     assert_int_equal(fplt__record_sets_find(place.ledger, &source, &sets, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "name the account of these records: ledger_account");
     source.declared = "arrays";
     assert_ok(fplt__record_sets_find(place.ledger, &source, &sets, &error), error);
     assert_string_equal(fplt__record_sets_account(sets, 0), "arrays");
     fplt__record_sets_destroy(sets);
-    assert_ok(fplt_ledger_charge(place.ledger, &charge, 1, &error), error);
+    assert_ok(fplt__ledger_charge(place.ledger, &charge, 1, &error), error);
     refuse(&place, place.path[0], NULL, "does not know the data of its accounts arrays");
     expect(&place, place.path[0], "arrays", "arrays");
     expect(&place, place.path[0], NULL, "arrays");
@@ -172,14 +172,14 @@ static void accounts_of_older_versions(void **state)
     fplt_error error;
     fplt__record_sets *sets;
     fplt__record_source agent = {.files = place.path[0], .is_agent = 1, .setting = "x"};
-    fplt_charge charge = {.account = "records", .rounds = 1, .rates = {{1, 1, 1, 1, 1}}};
-    assert_ok(fplt_ledger_charge(place.ledger, &charge, 1, &error), error);
+    fplt__charge charge = {.account = "records", .rounds = 1, .rates = {{1, 1, 1, 1, 1}}};
+    assert_ok(fplt__ledger_charge(place.ledger, &charge, 1, &error), error);
     refuse(&place, place.path[0], NULL, "accounts records");
     assert_ok(fplt__record_sets_find(place.ledger, &agent, &sets, &error), error);
     assert_string_equal(fplt__record_sets_account(sets, 0), "records");
     fplt__record_sets_destroy(sets);
     charge.account = "agent 0";
-    assert_ok(fplt_ledger_charge(place.ledger, &charge, 1, &error), error);
+    assert_ok(fplt__ledger_charge(place.ledger, &charge, 1, &error), error);
     assert_int_equal(fplt__record_sets_find(place.ledger, &agent, &sets, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "records, agent 0");
     expect(&place, place.path[0], "records", "records");
@@ -187,7 +187,7 @@ static void accounts_of_older_versions(void **state)
     leave(&place);
     place = make_place();
     charge.account = "c";
-    assert_ok(fplt_ledger_charge(place.ledger, &charge, 1, &error), error);
+    assert_ok(fplt__ledger_charge(place.ledger, &charge, 1, &error), error);
     expect(&place, place.path[0], NULL, "c");
     leave(&place);
 }

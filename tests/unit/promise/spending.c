@@ -2,6 +2,7 @@
  * no other, against every adversary. */
 #include "promise/fixture.h"
 
+#include "promise/promise.h"
 #include "promise/spending.h"
 #include "temporary.h"
 
@@ -17,19 +18,19 @@ static temporary empty_path(void)
 static void give_ledger(fplt_settings *settings, const char *path)
 {
     fplt_error error;
-    assert_ok(fplt_settings_add(settings, "ledger", fplt_spending_table, &error), error);
+    assert_ok(fplt_settings_add(settings, "ledger", fplt__spending_table, &error), error);
     set(settings, "ledger", path);
 }
 
 static void pay(const struct fixture *fixture, const uint64_t (*paid)[AGENTS], size_t times)
 {
     fplt_error error;
-    fplt_spending *spending;
+    fplt__spending *spending;
     unsigned char run[FPLT_RUN_BYTES] = {7};
-    assert_ok(fplt_spending_create(fixture->settings, 0, fixture->view, &spending, &error), error);
+    assert_ok(fplt__spending_create(fixture->settings, 0, fixture->view, &spending, &error), error);
     for (size_t k = 0; k < times; k++)
-        assert_ok(fplt_spending_pay(spending, run, paid[k], &error), error);
-    fplt_spending_destroy(spending);
+        assert_ok(fplt__spending_pay(spending, run, paid[k], &error), error);
+    fplt__spending_destroy(spending);
 }
 
 static fplt_ledger_total total_of(const char *path, const char *account)
@@ -84,7 +85,7 @@ static void a_final_claim_costs_the_transcript_what_it_does(void **state)
     fplt_privacy_claim claim;
     double epsilon;
     assert_ok(fplt__promise_cost(fixture.view, 0, 200, &cost, &error), error);
-    assert_ok(fplt_promise_claim(fixture.view, 0, 200, &claim, &epsilon, &error), error);
+    assert_ok(fplt__promise_claim(fixture.view, 0, 200, &claim, &epsilon, &error), error);
     assert_true(claim.mu_transcript > 2 * claim.gdp_mu);
     assert_close(cost.rates.against[4], claim.gdp_mu * claim.gdp_mu / 2, 1e-12);
     for (size_t k = 0; k < 4; k++)
@@ -112,16 +113,16 @@ static void a_budget_is_against_the_adversary_of_the_run(void **state)
         struct fixture fixture =
             MAKE(NULL, {"privacy.epsilon", "1"}, {"privacy.threat", threats[i]}, {"rounds", "200"},
                  {"epochs", "5"}, {"rho", "1"}, {"gamma", "0.3"});
-        fplt_spending *spending;
+        fplt__spending *spending;
         unsigned char run[FPLT_RUN_BYTES] = {(unsigned char)i};
         give_ledger(fixture.settings, file.path);
         set(fixture.settings, "privacy.budget", "2");
         fplt_status status =
-            fplt_spending_create(fixture.settings, 0, fixture.view, &spending, &error);
+            fplt__spending_create(fixture.settings, 0, fixture.view, &spending, &error);
         assert_int_equal(status, i < 2 ? FPLT_OK : FPLT_UNREACHABLE);
         if (!status)
-            assert_ok(fplt_spending_pay(spending, run, rounds, &error), error);
-        fplt_spending_destroy(spending);
+            assert_ok(fplt__spending_pay(spending, run, rounds, &error), error);
+        fplt__spending_destroy(spending);
         release(&fixture);
     }
     assert_contains(error.text, "against transcript");

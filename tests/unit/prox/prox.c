@@ -4,8 +4,10 @@
  * prox and nowhere else, at random points and on fine grids; non-expansiveness; Moreau's identity. */
 #include "testing.h"
 
-#include "fedplt/prox.h"
+#include "prox/prox.h"
 #include "fedplt/random.h"
+#include "base/random.h"
+#include "prox/prox_access.h"
 
 enum { LARGEST = 12 };
 
@@ -107,7 +109,7 @@ static double simplex_h(const fplt_prox_settings *s, const double *x, size_t n)
 static void anywhere(const fplt_prox_settings *s, fplt_stream *stream, double *x, size_t n)
 {
     (void)s;
-    fplt_stream_normals(stream, 3, x, n);
+    fplt__stream_normals(stream, 3, x, n);
 }
 
 static void in_box(const fplt_prox_settings *s, fplt_stream *stream, double *x, size_t n)
@@ -125,7 +127,7 @@ static void above_zero(const fplt_prox_settings *s, fplt_stream *stream, double 
 
 static void in_ball(const fplt_prox_settings *s, fplt_stream *stream, double *x, size_t n)
 {
-    fplt_stream_normals(stream, 1, x, n);
+    fplt__stream_normals(stream, 1, x, n);
     double scale = s->radius * fplt_stream_uniform(stream) / length(x, n);
     for (size_t i = 0; i < n; i++)
         x[i] *= scale;
@@ -135,7 +137,7 @@ static void in_simplex(const fplt_prox_settings *s, fplt_stream *stream, double 
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
-        sum += x[i] = fplt_stream_gamma(stream, 0.5);
+        sum += x[i] = fplt__stream_gamma(stream, 0.5);
     for (size_t i = 0; i < n; i++)
         x[i] *= s->radius / sum;
 }
@@ -288,7 +290,7 @@ static struct instance draw(const struct kind *kind, fplt_stream *stream)
     it.dimension = 1 + (size_t)fplt_stream_below(stream, LARGEST);
     it.penalised = it.dimension - (size_t)fplt_stream_below(stream, it.dimension) / 3;
     it.t = power_of_ten(stream, -2, 2);
-    fplt_stream_normals(stream, power_of_ten(stream, -1, 1), it.v, it.dimension);
+    fplt__stream_normals(stream, power_of_ten(stream, -1, 1), it.v, it.dimension);
     if (fplt_stream_below(stream, 4) == 0) /* ties and signed zeros */
         for (size_t i = 0; i < it.dimension; i++)
             it.v[i] = nearbyint(it.v[i]);
@@ -302,7 +304,7 @@ static void every_kind_is_tested(void **state)
     (void)state;
     const char *name, *help;
     size_t count = 0;
-    for (; (name = fplt_prox_list(count, &help)); count++) {
+    for (; (name = fplt__prox_list(count, &help)); count++) {
         assert_string_equal(name, kinds[count].name);
         assert_true(strlen(help) > 5);
     }
@@ -381,7 +383,7 @@ static void no_point_of_a_grid_is_better(void **state)
                 it.settings.radius = 1.5;
                 it.dimension = it.penalised = n;
                 it.prox = make(&it.settings, n, n);
-                fplt_stream_normals(&stream, 1.5, it.v, n);
+                fplt__stream_normals(&stream, 1.5, it.v, n);
                 apply(it.prox, it.t, it.v, it.x);
                 double least = cost(&it, it.x), y[2];
                 long seen = 0;
@@ -410,7 +412,7 @@ static void the_value_is_h(void **state)
             double y[LARGEST], value;
             assert_int_equal(fplt_prox_value(it.prox, it.x, &value), FPLT_OK);
             assert_near(value, kinds[k].h(&it.settings, it.x, it.penalised), 1e-12 * value);
-            fplt_stream_normals(&stream, 1, y, it.dimension);
+            fplt__stream_normals(&stream, 1, y, it.dimension);
             if (trial % 2)
                 kinds[k].point(&it.settings, &stream, y, it.penalised);
             double expected = kinds[k].h(&it.settings, y, it.penalised);
@@ -433,7 +435,7 @@ static void the_prox_is_firmly_nonexpansive(void **state)
         for (int trial = 0; trial < 1000; trial++) {
             struct instance it = draw(&kinds[k], &stream);
             double w[LARGEST], y[LARGEST], inner = 0, size = length(it.v, it.dimension);
-            fplt_stream_normals(&stream, size * power_of_ten(&stream, -3, 0), w, it.dimension);
+            fplt__stream_normals(&stream, size * power_of_ten(&stream, -3, 0), w, it.dimension);
             for (size_t i = 0; i < it.dimension; i++)
                 w[i] += it.v[i];
             apply(it.prox, it.t, w, y);
@@ -591,6 +593,44 @@ static void a_large_simplex_by_bisection(void **state)
     }
 }
 
+/* h of coordinates in their own units: no value nearby is better, and only sums over coordinates have them. */
+static void units_divide_the_coordinates(void **state)
+{
+    static const char *const sums[] = {"l1", "l2-squared", "elastic-net", "box", "nonnegative"};
+    const double units[] = {0.3, 4}, v[] = {1.1, -0.7, 2.5, 0.4, 9}, t = 0.6;
+    fplt_error error;
+    fplt_prox *prox;
+    (void)state;
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        fplt_prox_settings settings = fplt_prox_defaults();
+        settings.name = sums[i];
+        settings.weight = 0.4;
+        double x[5], best = 0, value;
+        assert_ok(fplt_prox_create(&settings, 5, 4, &prox, &error), error);
+        assert_ok(fplt__prox_set_units(prox, units, 2, &error), error);
+        apply(prox, t, v, x);
+        assert_true(x[4] == v[4]);
+        for (int step = -1; step < 8; step++) {
+            double y[5], distance = 0;
+            memcpy(y, x, sizeof y);
+            if (step >= 0)
+                y[step / 2] += step % 2 ? 1e-4 : -1e-4;
+            for (size_t j = 0; j < 4; j++)
+                distance += (y[j] - v[j]) * (y[j] - v[j]);
+            assert_int_equal(fplt_prox_value(prox, y, &value), FPLT_OK);
+            value += distance / (2 * t);
+            best = step < 0 ? value : best;
+            assert_true(value >= best - 1e-13);
+        }
+        fplt_prox_destroy(prox);
+    }
+    fplt_prox_settings ball = fplt_prox_defaults();
+    ball.name = "ball";
+    assert_ok(fplt_prox_create(&ball, 4, 4, &prox, &error), error);
+    assert_int_equal(fplt__prox_set_units(prox, units, 2, &error), FPLT_UNSUPPORTED);
+    fplt_prox_destroy(prox);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +645,7 @@ int main(void)
         cmocka_unit_test(moreau_identities),
         cmocka_unit_test(extreme_numbers),
         cmocka_unit_test(a_large_simplex_by_bisection),
+        cmocka_unit_test(units_divide_the_coordinates),
     };
     return cmocka_run_group_tests_name("prox", tests, NULL, NULL);
 }

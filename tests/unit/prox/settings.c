@@ -3,6 +3,7 @@
 
 #include "failing.h"
 #include "fedplt/prox.h"
+#include "prox/prox_access.h"
 
 static void refused(const fplt_prox_settings *settings, size_t dimension, size_t penalised,
                     const char *part, const char *other)
@@ -74,11 +75,11 @@ static void arguments_of_apply(void **state)
     fplt_error error;
     fplt_prox *prox;
     const char *name;
-    for (size_t k = 0; (name = fplt_prox_list(k, NULL)); k++) {
+    for (size_t k = 0; (name = fplt__prox_list(k, NULL)); k++) {
         fplt_prox_settings s = fplt_prox_defaults();
         s.name = name;
         assert_ok(fplt_prox_create(&s, 3, 2, &prox, &error), error);
-        assert_string_equal(fplt_prox_name(prox), name);
+        assert_string_equal(fplt__prox_name(prox), name);
         double v[3] = {1, 2, 3}, x[3], value;
         assert_int_equal(fplt_prox_apply(prox, 0, v, x), FPLT_BAD_VALUE);
         assert_int_equal(fplt_prox_apply(prox, -1, v, x), FPLT_BAD_VALUE);
@@ -106,7 +107,7 @@ static int zero_for(const char *name, double weight, double weight2, size_t pena
     fplt_error error;
     fplt_prox *prox;
     assert_ok(fplt_prox_create(&s, 2, penalised, &prox, &error), error);
-    int zero = fplt_prox_is_zero(prox);
+    int zero = fplt__prox_is_zero(prox);
     fplt_prox_destroy(prox);
     return zero;
 }
@@ -128,7 +129,7 @@ static void memory(void **state)
 {
     (void)state;
     const char *name;
-    for (size_t k = 0; (name = fplt_prox_list(k, NULL)); k++) {
+    for (size_t k = 0; (name = fplt__prox_list(k, NULL)); k++) {
         fplt_prox_settings s = fplt_prox_defaults();
         s.name = name;
         fplt_prox *prox;

@@ -3,7 +3,10 @@
 
 #include "failing.h"
 #include "fedplt/prox.h"
+#include "fedplt/prox_callbacks.h"
 #include "fedplt/random.h"
+#include "base/random.h"
+#include "prox/prox_access.h"
 
 enum { COUNT = 8 };
 
@@ -73,10 +76,10 @@ static void a_callback_is_called(void **state)
     fplt_error error;
     fplt_prox *prox;
     assert_ok(fplt_prox_create_callback(&callbacks, COUNT, &prox, &error), error);
-    assert_string_equal(fplt_prox_name(prox), "callback");
-    assert_false(fplt_prox_is_zero(prox));
+    assert_string_equal(fplt__prox_name(prox), "callback");
+    assert_false(fplt__prox_is_zero(prox));
     double v[COUNT], x[COUNT], expected[COUNT], value, expected_value;
-    fplt_stream_normals(&stream, 2, v, COUNT);
+    fplt__stream_normals(&stream, 2, v, COUNT);
     quadratic_prox(&q, 0.7, v, expected);
     assert_int_equal(fplt_prox_apply(prox, 0.7, v, x), FPLT_OK);
     assert_memory_equal(x, expected, sizeof x);
@@ -112,10 +115,10 @@ static void inexact_reaches_its_accuracy_on_quadratics(void **state)
             fplt_error error;
             fplt_prox *prox;
             assert_ok(fplt_prox_create_inexact(&inexact, COUNT, &prox, &error), error);
-            assert_string_equal(fplt_prox_name(prox), "inexact");
+            assert_string_equal(fplt__prox_name(prox), "inexact");
             for (int s = 0; s < 5; s++) {
                 double v[COUNT], x[COUNT], exact[COUNT];
-                fplt_stream_normals(&stream, 3, v, COUNT);
+                fplt__stream_normals(&stream, 3, v, COUNT);
                 quadratic_prox(&q, steps[s], v, exact);
                 assert_int_equal(fplt_prox_apply(prox, steps[s], v, x), FPLT_OK);
                 assert_true(gap(x, exact) <= accuracies[a] * (1 + 1e-3));
@@ -160,7 +163,7 @@ static void inexact_reaches_its_accuracy_on_huber(void **state)
     assert_ok(fplt_prox_create_inexact(&inexact, COUNT, &prox, &error), error);
     for (int trial = 0; trial < 300; trial++) {
         double v[COUNT], x[COUNT], exact[COUNT], t = pow(10, 4 * fplt_stream_uniform(&stream) - 2);
-        fplt_stream_normals(&stream, 2 * t, v, COUNT);
+        fplt__stream_normals(&stream, 2 * t, v, COUNT);
         for (int i = 0; i < COUNT; i++) {
             double inner = v[i] / (1 + t / width);
             exact[i] = fabs(inner) <= width ? inner : v[i] - copysign(t, v[i]);
@@ -187,7 +190,7 @@ static void inexact_says_when_it_fails(void **state)
     fplt_error error;
     fplt_prox *prox;
     double v[COUNT], x[COUNT], value;
-    fplt_stream_normals(&stream, 1, v, COUNT);
+    fplt__stream_normals(&stream, 1, v, COUNT);
     assert_ok(fplt_prox_create_inexact(&inexact, COUNT, &prox, &error), error);
     q.fail = 1;
     assert_int_equal(fplt_prox_apply(prox, 1, v, x), FPLT_FAILED);

@@ -4,8 +4,10 @@
 #include <jansson.h>
 
 #include "failing.h"
+#include "fedplt/export.h"
 #include "fedplt/model.h"
 #include "fedplt/random.h"
+#include "fedplt/transform.h"
 #include "temporary.h"
 
 enum { FEATURES = 3 };

@@ -5,8 +5,11 @@
 #include "failing.h"
 #include "fedplt/inference.h"
 #include "fedplt/page.h"
+#include "fedplt/transform.h"
 #include "report/html.h"
 #include "testing.h"
+#include "report/model_access.h"
+#include "report/report.h"
 
 static fplt_error test_error;
 
@@ -52,10 +55,10 @@ static fplt_model *make_model(const char *record)
 static fplt_history *make_history(void)
 {
     fplt_history *history;
-    assert_ok(fplt_history_create(&history, &test_error), test_error);
+    assert_ok(fplt__history_create(&history, &test_error), test_error);
     for (uint64_t k = 0; k < 4; k++) {
         fplt_progress row = {.round = k, .measured = 1, .measure = {.criterion = pow(10, -(int)k)}};
-        assert_ok(fplt_history_add(history, &row, &test_error), test_error);
+        assert_ok(fplt__history_add(history, &row, &test_error), test_error);
     }
     return history;
 }
@@ -83,7 +86,7 @@ static void everything_has_its_place(void **state)
     /* four decades between the frame's edges, and one point in each corner */
     assert_non_null(strstr(html, "points=\"66.0,26.0 "));
     fplt_free(html);
-    fplt_history_destroy(history);
+    fplt__history_destroy(history);
     fplt_model_destroy(model);
 }
 
@@ -94,7 +97,7 @@ static void privacy_hides_what_has_no_noise(void **state)
     fplt_history *history = make_history();
     fplt_page page = fplt_page_defaults();
     char *html;
-    assert_true(fplt_model_is_private(model));
+    assert_true(fplt__model_is_private(model));
     page.history = history;
     assert_int_equal(fplt_model_page(model, &page, &html, &test_error), FPLT_UNSUPPORTED);
     page.history = NULL;
@@ -108,7 +111,7 @@ static void privacy_hides_what_has_no_noise(void **state)
     fplt_free(html);
     page.level = 1;
     assert_int_equal(fplt_model_page(model, &page, &html, &test_error), FPLT_BAD_VALUE);
-    fplt_history_destroy(history);
+    fplt__history_destroy(history);
     fplt_model_destroy(model);
 }
 
@@ -139,8 +142,8 @@ static void charts_stand_any_numbers(void **state)
     fplt__buffer out = {NULL, 0, 0, FPLT_OK};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         for (int logarithmic = 0; logarithmic < 2; logarithmic++) {
-            fplt_series curve = {"x", odd[i], odd[(i + 1) % 6], 4};
-            fplt_plot plot = {"t", "x", "y", 0, logarithmic, 1e-5, "goal", &curve, 1};
+            fplt__series curve = {"x", odd[i], odd[(i + 1) % 6], 4};
+            fplt__plot plot = {"t", "x", "y", 0, logarithmic, 1e-5, "goal", &curve, 1};
             fplt__interval interval = {"n", odd[i][0], odd[i][1], odd[i][2]};
             fplt__buffer_clear(&out);
             fplt__chart_curves(&out, &plot, &(fplt__chart_frame){.dots = 1, .with_key = 1});
@@ -169,7 +172,7 @@ static void survives_any_failure(void **state)
     page.history = history;
     page.evaluation = evaluation;
     survives_failing_allocations(status = make_page(model, &page), 20);
-    fplt_history_destroy(history);
+    fplt__history_destroy(history);
     fplt_model_destroy(model);
 }
 

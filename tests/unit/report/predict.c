@@ -4,6 +4,10 @@
 #include "failing.h"
 #include "fedplt/model.h"
 #include "fedplt/random.h"
+#include "base/random.h"
+#include "job/job.h"
+#include "report/model.h"
+#include "report/model_access.h"
 
 enum { ROWS = 60, FEATURES = 4, CLASSES = 3 };
 
@@ -194,7 +198,7 @@ static void classes_are_counted_out(void **state)
     (void)state;
     double w[CLASSES * (FEATURES + 1)];
     fplt_stream stream = fplt_stream_make(5, 0, FPLT_FOR_TEST, 0, 0, 1);
-    fplt_stream_normals(&stream, 1, w, CLASSES * (FEATURES + 1));
+    fplt__stream_normals(&stream, 1, w, CLASSES * (FEATURES + 1));
     fplt_dataset *dataset = random_data(FPLT_TASK_CLASSES, 0, 5);
     fplt_model *model = model_of(FPLT_TASK_CLASSES, "softmax", w, CLASSES * (FEATURES + 1));
     fplt_rows rows = fplt_dataset_all(dataset);
@@ -273,12 +277,12 @@ static void survives_want_of_memory(void **state)
             if (!status)
                 status = fplt_settings_set(settings, "threads", "1", "test", NULL);
             if (!status)
-                status = fplt_job_create(settings, 0, &job, NULL);
+                status = fplt__job_create(settings, 0, &job, NULL);
             if (!status)
                 status = fplt_engine_create(fplt_job_get_view(job)->objective,
                                             &fplt_job_get_view(job)->run, &engine, NULL);
             if (!status)
-                status = fplt_model_from_run(job, engine, NULL, &model, NULL);
+                status = fplt__model_from_run(job, engine, NULL, NULL, &model, NULL);
             fplt_model_destroy(model);
             fplt_engine_destroy(engine);
             fplt_job_destroy(job);

@@ -7,20 +7,21 @@
 #include "fedplt/report.h"
 #include "base/buffer.h"
 #include "temporary.h"
+#include "report/report.h"
 
 static fplt_table *sample(void)
 {
     static const char *const columns[] = {"name", "count", "value"};
     fplt_error error;
     fplt_table *table;
-    assert_ok(fplt_table_create(columns, 3, &table, &error), error);
-    fplt_table_text(table, "plain");
-    fplt_table_whole(table, 12);
-    fplt_table_number(table, 0.1, 3);
-    fplt_table_text(table, "Zürich, \"north\"");
-    fplt_table_whole(table, -3456);
-    fplt_table_number(table, NAN, 3);
-    fplt_table_text(table, NULL);
+    assert_ok(fplt__table_create(columns, 3, &table, &error), error);
+    fplt__table_text(table, "plain");
+    fplt__table_whole(table, 12);
+    fplt__table_number(table, 0.1, 3);
+    fplt__table_text(table, "Zürich, \"north\"");
+    fplt__table_whole(table, -3456);
+    fplt__table_number(table, NAN, 3);
+    fplt__table_text(table, NULL);
     return table;
 }
 
@@ -30,7 +31,7 @@ static void tables_are_aligned(void **state)
     fplt_table *table = sample();
     fplt_error error;
     char *text;
-    assert_int_equal(fplt_table_rows(table), 2);
+    assert_int_equal(fplt__table_rows(table), 2);
     assert_ok(fplt_table_render(table, FPLT_TABLE_ALIGNED, &text, &error), error);
     assert_string_equal(text, "name             count  value\n"
                               "---------------  -----  -----\n"
@@ -67,9 +68,9 @@ static void keys_are_headings_in_snake_case(void **state)
     fplt_table *table;
     fplt_error error;
     char *text;
-    assert_ok(fplt_table_create(headings, 8, &table, &error), error);
+    assert_ok(fplt__table_create(headings, 8, &table, &error), error);
     for (int i = 0; i < 8; i++)
-        fplt_table_whole(table, i);
+        fplt__table_whole(table, i);
     assert_ok(fplt_table_render(table, FPLT_TABLE_JSON, &text, &error), error);
     json_t *rows = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     for (int i = 0; i < 8; i++)
@@ -118,10 +119,10 @@ static void tables_survive_want_of_memory(void **state)
             {
                 fplt_table *table;
                 char *text = NULL;
-                status = fplt_table_create(columns, 2, &table, NULL);
+                status = fplt__table_create(columns, 2, &table, NULL);
                 if (!status) {
-                    fplt_table_text(table, "x");
-                    fplt_table_whole(table, 1);
+                    fplt__table_text(table, "x");
+                    fplt__table_whole(table, 1);
                     status = fplt_table_render(table, form, &text, NULL);
                     fplt_free(text);
                     fplt_table_destroy(table);
@@ -154,12 +155,12 @@ static fplt_history *history_of(size_t count)
 {
     fplt_error error;
     fplt_history *history;
-    assert_ok(fplt_history_create(&history, &error), error);
+    assert_ok(fplt__history_create(&history, &error), error);
     for (size_t i = 0; i < count; i++) {
         fplt_progress row = progress_at(i, pow(0.7, (double)i));
-        assert_ok(fplt_history_add(history, &row, &error), error);
+        assert_ok(fplt__history_add(history, &row, &error), error);
         row.measured = 0;
-        assert_ok(fplt_history_add(history, &row, &error), error);
+        assert_ok(fplt__history_add(history, &row, &error), error);
     }
     assert_int_equal(fplt_history_count(history), count);
     return history;
@@ -172,25 +173,25 @@ static void history_round_trips(void **state)
     fplt_error error;
     fplt_history *history = history_of(40), *copy;
     char *text, *again;
-    assert_ok(fplt_history_csv(history, &text, &error), error);
+    assert_ok(fplt__history_csv(history, &text, &error), error);
     temporary file = temporary_file(text, strlen(text));
-    assert_ok(fplt_history_create(&copy, &error), error);
-    assert_ok(fplt_history_read(copy, file.path, 1000, 9, &error), error);
-    assert_ok(fplt_history_csv(copy, &again, &error), error);
+    assert_ok(fplt__history_create(&copy, &error), error);
+    assert_ok(fplt__history_read(copy, file.path, 1000, 9, &error), error);
+    assert_ok(fplt__history_csv(copy, &again, &error), error);
     assert_string_equal(text, again);
-    fplt_history_destroy(copy);
-    assert_ok(fplt_history_create(&copy, &error), error);
-    assert_ok(fplt_history_read(copy, file.path, 12, 9, &error), error);
+    fplt__history_destroy(copy);
+    assert_ok(fplt__history_create(&copy, &error), error);
+    assert_ok(fplt__history_read(copy, file.path, 12, 9, &error), error);
     assert_int_equal(fplt_history_count(copy), 12);
     unlink(file.path);
     file = temporary_file("round,nonsense\n", 15);
-    assert_int_equal(fplt_history_read(copy, file.path, 12, 9, &error), FPLT_BAD_DATA);
+    assert_int_equal(fplt__history_read(copy, file.path, 12, 9, &error), FPLT_BAD_DATA);
     assert_contains(error.text, ":1: this is not the history of a run");
     unlink(file.path);
     fplt_free(text);
     fplt_free(again);
-    fplt_history_destroy(copy);
-    fplt_history_destroy(history);
+    fplt__history_destroy(copy);
+    fplt__history_destroy(history);
 }
 
 static void has_first_bytes(const char *path, const char *bytes, size_t count)
@@ -212,23 +213,23 @@ static void pictures_are_drawn(void **state)
     fplt_history *history = history_of(5000);
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/a.svg", folder);
-    assert_ok(fplt_history_plot(history, "a < b & 'c'", NULL, 1e-5, path, &error), error);
+    assert_ok(fplt__history_plot(history, "a < b & 'c'", NULL, 1e-5, path, &error), error);
     has_first_bytes(path, "<?xml", 5);
 
     snprintf(path, sizeof path, "%s/a.gif", folder);
-    assert_int_equal(fplt_history_plot(history, "t", NULL, 0, path, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__history_plot(history, "t", NULL, 0, path, &error), FPLT_BAD_VALUE);
     snprintf(path, sizeof path, "%s/none/a.svg", folder);
-    assert_int_equal(fplt_history_plot(history, "t", NULL, 0, path, &error), FPLT_IO);
+    assert_int_equal(fplt__history_plot(history, "t", NULL, 0, path, &error), FPLT_IO);
 
     /* Where the module that renders is not there, as beside this program, that is said and nothing is left behind. */
     snprintf(path, sizeof path, "%s/a.png", folder);
-    fplt_status status = fplt_history_plot(history, "t", NULL, 0, path, &error);
+    fplt_status status = fplt__history_plot(history, "t", NULL, 0, path, &error);
     if (status)
         assert_contains(error.text, "librsvg2");
     else
         has_first_bytes(path, "\x89PNG\r\n\x1a\n", 8);
     assert_int_equal(rmdir(folder), 0);
-    fplt_history_destroy(history);
+    fplt__history_destroy(history);
 }
 
 /* Nothing in the first 0.2 s, at most ten lines a second, the bar half full half way down the
@@ -236,13 +237,13 @@ static void pictures_are_drawn(void **state)
 static void meter_is_calm(void **state)
 {
     (void)state;
-    fplt_meter meter = {.rounds = 1000000, .tolerance = 1e-10};
+    fplt__meter meter = {.rounds = 1000000, .tolerance = 1e-10};
     char line[256];
     size_t lines = 0;
     double start = 1000;
     for (int i = 0, half = 0; i <= 2000; i++) {
         fplt_progress progress = progress_at((uint64_t)i, pow(10, -i / 200.0));
-        size_t length = fplt_meter_line(&meter, &progress, start + i * 0.001, line, sizeof line);
+        size_t length = fplt__meter_line(&meter, &progress, start + i * 0.001, line, sizeof line);
         assert_true(i >= 200 || !length);
         assert_true(length < 80);
         lines += length > 0;
@@ -257,10 +258,10 @@ static void meter_is_calm(void **state)
     }
     assert_in_range(lines, 16, 19);
 
-    fplt_meter rounds = {.rounds = 100, .width = 60};
+    fplt__meter rounds = {.rounds = 100, .width = 60};
     fplt_progress first = progress_at(0, 1), later = progress_at(25, 1);
-    assert_int_equal(fplt_meter_line(&rounds, &first, 0, line, sizeof line), 0);
-    assert_true(fplt_meter_line(&rounds, &later, 1, line, sizeof line) < 60);
+    assert_int_equal(fplt__meter_line(&rounds, &first, 0, line, sizeof line), 0);
+    assert_true(fplt__meter_line(&rounds, &later, 1, line, sizeof line) < 60);
     assert_contains(line, " 25 %");
 }
 

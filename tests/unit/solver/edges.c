@@ -7,6 +7,8 @@
 #include <limits.h>
 
 #include "fedplt.h"
+#include "fedplt/objective_callbacks.h"
+#include "solver/solver.h"
 
 enum { MAX = 450 };
 
@@ -93,9 +95,9 @@ static fplt_status run(const fplt_objective *objective, const fplt_training *tra
                         .training = *training,
                         .step = 0.1,
                         .curvature = {1, 1}};
-    size_t size = fplt_local_scratch(objective, training) * sizeof(double);
+    size_t size = fplt__local_scratch(objective, training) * sizeof(double);
     local.scratch = aligned_alloc(64, (size + 63) / 64 * 64 + 64);
-    fplt_status status = fplt_local_run(&local, w, error);
+    fplt_status status = fplt__local_run(&local, w, error);
     free(local.scratch);
     return status;
 }
@@ -103,7 +105,7 @@ static fplt_status run(const fplt_objective *objective, const fplt_training *tra
 static void refuse(const fplt_training *training, const fplt_objective *objective, const char *part)
 {
     fplt_error error;
-    assert_int_not_equal(fplt_training_check(training, objective, &error), FPLT_OK);
+    assert_int_not_equal(fplt__training_check(training, objective, &error), FPLT_OK);
     assert_contains(error.text, part);
 }
 

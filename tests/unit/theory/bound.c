@@ -1,6 +1,8 @@
 /* The guaranteed error against simulated Fed-PLT: every round, full and partial participation,
  * quadratic and other costs, with h and with noise. */
+#include "base/random.h"
 #include "theory/simulation.h"
+#include "theory/theory.h"
 
 enum { AGENTS = 4, DIMENSION = 2 };
 
@@ -36,7 +38,7 @@ static fplt_theory_parameters set_up(const struct trial *trial, struct federatio
     p.rho *= trial->rho_share;
     p.step = trial->step_share * fplt_theory_best_step(&problem, p.rho);
     p.accelerated = trial->accelerated;
-    p.epochs = fplt_theory_least_epochs(&problem, &p, FPLT_BOUND_WEIGHTED);
+    p.epochs = fplt__theory_least_epochs(&problem, &p, FPLT_BOUND_WEIGHTED);
     assert_true(p.epochs > 0);
     p.epochs += (uint32_t)trial->extra_epochs;
     solve(f, p.rho);
@@ -45,12 +47,12 @@ static fplt_theory_parameters set_up(const struct trial *trial, struct federatio
 }
 
 static fplt_theory_bound bound_of(const struct federation *f, const fplt_theory_parameters *p,
-                                  fplt_theory_norm norm)
+                                  fplt__theory_norm norm)
 {
     fplt_theory_problem problem = problem_of(f);
     fplt_theory_bound bound;
     fplt_error error;
-    assert_ok(fplt_theory_bound_make(&problem, p, norm, &bound, &error), error);
+    assert_ok(fplt__theory_bound_make(&problem, p, norm, &bound, &error), error);
     return bound;
 }
 
@@ -65,7 +67,7 @@ static void every_round_obeys_the_corrected_matrix(void **state)
             struct federation f;
             fplt_theory_parameters p = set_up(&trials[t], &f, &stream);
             fplt_theory_problem problem = problem_of(&f);
-            fplt_theory_matrix s = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
+            fplt_theory_matrix s = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
             fplt_theory_bound bound = bound_of(&f, &p, FPLT_BOUND_WEIGHTED);
             assert_true(s.radius < 1 && bound.holds);
             assert_close(bound.contraction, s.radius, 1e-12);
@@ -106,7 +108,7 @@ static void draw_active(const struct rule *rule, fplt_stream *stream, int *activ
     uint32_t chosen[AGENTS];
     memset(active, 0, sizeof *active * AGENTS);
     if (rule->cohort)
-        fplt_stream_choose(stream, rule->cohort, AGENTS, chosen);
+        fplt__stream_choose(stream, rule->cohort, AGENTS, chosen);
     for (unsigned i = 0; i < rule->cohort; i++)
         active[chosen[i]] = 1;
     for (int i = 0; i < AGENTS && !rule->cohort; i++)
@@ -256,7 +258,7 @@ static void noise_of_a_round_is_sharp(void **state)
         assert_true(mean_weighted <= weighted.noise && mean_weighted > 0.98 * weighted.noise);
         assert_true(mean_plain <= plain.noise && mean_plain > 0.98 * plain.noise);
         assert_true(plain.noise <= printed.noise * (1 + 1e-14));
-        double chi = fplt_theory_step_contraction(&problem, p.rho, p.step);
+        double chi = fplt__theory_step_contraction(&problem, p.rho, p.step);
         assert_close(printed.noise,
                      0.7 * sqrt(10 * 32 * p.step) * (1 - pow(chi, epochs[e])) / (1 - chi), 1e-12);
     }
@@ -280,7 +282,7 @@ static void noisy_error_stays_below_the_bound(void **state)
             simulate(&f, &p, &rules[r], bound.weight, &course);
             check_below(&course, &bound);
             assert_true(fplt_theory_bound_at(&bound, 0, 1000000) <=
-                        fplt_theory_bound_radius(&bound) * (1 + 1e-9));
+                        fplt__theory_bound_radius(&bound) * (1 + 1e-9));
         }
     }
 }
@@ -293,7 +295,7 @@ static void formulas_as_written(void **state)
     fplt_theory_parameters p = {1, 0.44, 8, 0, 0.4, 0.8, 0.2};
     fplt_theory_bound b;
     fplt_error error;
-    assert_ok(fplt_theory_bound_make(&problem, &p, FPLT_BOUND_PRINTED, &b, &error), error);
+    assert_ok(fplt__theory_bound_make(&problem, &p, FPLT_BOUND_PRINTED, &b, &error), error);
     assert_true(b.holds);
     double c = b.contraction, sigma = sqrt(1 - 0.4 + 0.4 * c * c);
     for (uint64_t k = 0; k < 20; k++) {
@@ -301,8 +303,8 @@ static void formulas_as_written(void **state)
                                      (1 - pow(sigma, (double)k)) / (1 - sigma) * b.noise);
         assert_close(fplt_theory_bound_at(&b, 3, k), expected, 1e-12);
     }
-    assert_close(fplt_theory_bound_radius(&b), sqrt(2) * b.noise / (1 - sigma), 1e-12);
-    assert_ok(fplt_theory_bound_make(&problem, &p, FPLT_BOUND_WEIGHTED, &b, &error), error);
+    assert_close(fplt__theory_bound_radius(&b), sqrt(2) * b.noise / (1 - sigma), 1e-12);
+    assert_ok(fplt__theory_bound_make(&problem, &p, FPLT_BOUND_WEIGHTED, &b, &error), error);
     assert_close(b.noise_factor, sqrt(0.8), 1e-14);
     assert_true(b.weight != 1);
 }
@@ -325,11 +327,11 @@ static void least_epochs_is_the_least(void **state)
         p.accelerated = trial % 4 == 0;
         p.rho *= exp(2 * fplt_stream_normal(&stream));
         p.step = fplt_theory_best_step(&problem, p.rho);
-        fplt_theory_norm norm = (fplt_theory_norm)(trial % 3);
-        uint32_t least = fplt_theory_least_epochs(&problem, &p, norm), by_hand = 0;
+        fplt__theory_norm norm = (fplt__theory_norm)(trial % 3);
+        uint32_t least = fplt__theory_least_epochs(&problem, &p, norm), by_hand = 0;
         fplt_theory_bound b;
         for (p.epochs = 1; p.epochs <= 20000 && !by_hand; p.epochs++)
-            if (!fplt_theory_bound_make(&problem, &p, norm, &b, NULL) && b.holds)
+            if (!fplt__theory_bound_make(&problem, &p, norm, &b, NULL) && b.holds)
                 by_hand = p.epochs;
         assert_int_equal(least, by_hand);
         found += least > 0;
@@ -351,8 +353,8 @@ static void illegal_numbers_are_refused_by_name(void **state)
     fplt_theory_bound bound;
     fplt_theory_verdict verdict;
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(fplt_theory_bound_make(&bad_problems[i], &fine, FPLT_BOUND_PLAIN, &bound,
-                                                &error),
+        assert_int_equal(fplt__theory_bound_make(&bad_problems[i], &fine, FPLT_BOUND_PLAIN, &bound,
+                                                 &error),
                          FPLT_BAD_VALUE);
         assert_contains(error.text, problem_words[i]);
     }

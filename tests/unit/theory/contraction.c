@@ -1,6 +1,7 @@
 /* Contraction factors and the matrix S: against brute force, identities, and the counterexamples
  * to what is printed. */
 #include "theory/simulation.h"
+#include "theory/theory.h"
 
 #include <lapacke.h>
 
@@ -20,7 +21,7 @@ static fplt_theory_parameters any_parameters(const fplt_theory_problem *problem,
 {
     fplt_theory_parameters p = fplt_theory_defaults(problem);
     p.rho *= between(stream, 1e-2, 1e2);
-    p.step = fplt_theory_step_limit(problem, p.rho, FPLT_THEORY_CORRECTED) *
+    p.step = fplt__theory_step_limit(problem, p.rho, FPLT_THEORY_CORRECTED) *
              between(stream, 0.05, 0.9999);
     p.epochs = 1 + (uint32_t)fplt_stream_below(stream, 200);
     p.accelerated = fplt_stream_uniform(stream) < 0.3;
@@ -42,16 +43,16 @@ static void factors_are_suprema_over_curvatures(void **state)
             zeta = fmax(zeta, fabs(2 / (1 + p.rho * l) - 1)); /* reflection of the prox */
             chi = fmax(chi, fabs(1 - p.step * (l + 1 / p.rho)));
         }
-        assert_near(fplt_theory_splitting_contraction(&problem, p.rho), zeta, 1e-12);
-        assert_near(fplt_theory_step_contraction(&problem, p.rho, p.step), chi, 1e-12);
+        assert_near(fplt__theory_splitting_contraction(&problem, p.rho), zeta, 1e-12);
+        assert_near(fplt__theory_step_contraction(&problem, p.rho, p.step), chi, 1e-12);
         /* the best step beats its neighbours, the limit is where contraction ends */
         double best = fplt_theory_best_step(&problem, p.rho);
-        double least = fplt_theory_step_contraction(&problem, p.rho, best);
-        assert_true(least <= fplt_theory_step_contraction(&problem, p.rho, best * 1.001));
-        assert_true(least <= fplt_theory_step_contraction(&problem, p.rho, best * 0.999));
-        double limit = fplt_theory_step_limit(&problem, p.rho, FPLT_THEORY_CORRECTED);
-        assert_true(fplt_theory_step_contraction(&problem, p.rho, limit * (1 - 1e-9)) < 1);
-        assert_true(fplt_theory_step_contraction(&problem, p.rho, limit * (1 + 1e-9)) > 1);
+        double least = fplt__theory_step_contraction(&problem, p.rho, best);
+        assert_true(least <= fplt__theory_step_contraction(&problem, p.rho, best * 1.001));
+        assert_true(least <= fplt__theory_step_contraction(&problem, p.rho, best * 0.999));
+        double limit = fplt__theory_step_limit(&problem, p.rho, FPLT_THEORY_CORRECTED);
+        assert_true(fplt__theory_step_contraction(&problem, p.rho, limit * (1 - 1e-9)) < 1);
+        assert_true(fplt__theory_step_contraction(&problem, p.rho, limit * (1 + 1e-9)) > 1);
     }
 }
 
@@ -80,7 +81,7 @@ static void norms_of_the_matrix_agree_with_lapack(void **state)
         fplt_theory_problem problem = any_problem(&stream);
         fplt_theory_parameters p = any_parameters(&problem, &stream);
         for (int v = 0; v < 2; v++) {
-            fplt_theory_matrix s = fplt_theory_matrix_make(&problem, &p, (fplt_theory_version)v);
+            fplt_theory_matrix s = fplt__theory_matrix_make(&problem, &p, (fplt__theory_version)v);
             double radius, norm;
             lapack_norms(s.entry, &radius, &norm);
             assert_near(s.radius, radius, 1e-12 * (norm + 1));
@@ -99,9 +100,9 @@ static void the_weight_turns_the_radius_into_a_norm(void **state)
     for (int trial = 0; trial < 2000; trial++) {
         fplt_theory_problem problem = any_problem(&stream);
         fplt_theory_parameters p = any_parameters(&problem, &stream);
-        fplt_theory_matrix s = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
-        double w = fplt_theory_weight(&problem, &p), norm = fplt_theory_weighted_norm(&s, w);
-        double local = fplt_theory_local_contraction(&problem, &p, FPLT_THEORY_CORRECTED);
+        fplt_theory_matrix s = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
+        double w = fplt__theory_weight(&problem, &p), norm = fplt__theory_weighted_norm(&s, w);
+        double local = fplt__theory_local_contraction(&problem, &p, FPLT_THEORY_CORRECTED);
         /* the norm once more, through LAPACK */
         double scaled[2][2] = {{s.entry[0][0], s.entry[0][1] / w},
                                {s.entry[1][0] * w, s.entry[1][1]}};
@@ -127,10 +128,10 @@ static void the_weight_turns_the_radius_into_a_norm(void **state)
  * chi^Ne >= 1 and zeta < 1 it is not positive, and otherwise the determinant is below 1, so that both
  * roots cannot exceed 1. Printed, the paper's condition is the wrong way round. */
 static double stability_margin(const fplt_theory_problem *problem, const fplt_theory_parameters *p,
-                               fplt_theory_version version)
+                               fplt__theory_version version)
 {
-    double local = fplt_theory_local_contraction(problem, p, version);
-    double zeta = fplt_theory_splitting_contraction(problem, p->rho);
+    double local = fplt__theory_local_contraction(problem, p, version);
+    double zeta = fplt__theory_splitting_contraction(problem, p->rho);
     double l = problem->strong_convexity;
     double beta = 1 / (version == FPLT_THEORY_PRINTED ? l + 1 / p->rho : 1 + p->rho * l);
     if (zeta >= 1 || !isfinite(local))
@@ -150,9 +151,9 @@ static void the_margin_decides_stability(void **state)
         if (trial % 5 == 0)
             p.step *= 3; /* mostly beyond the limit */
         for (int v = 0; v < 2; v++) {
-            fplt_theory_version version = (fplt_theory_version)v;
+            fplt__theory_version version = (fplt__theory_version)v;
             double margin = stability_margin(&problem, &p, version);
-            double radius = fplt_theory_matrix_make(&problem, &p, version).radius;
+            double radius = fplt__theory_matrix_make(&problem, &p, version).radius;
             if (fabs(margin) < 1e-9 || fabs(radius - 1) < 1e-9)
                 continue;
             /* the printed inequality says the opposite of the truth about its own matrix */
@@ -176,12 +177,12 @@ static void printed_equals_corrected_at_rho_one(void **state)
         p.rho = 1;
         p.accelerated = 0;
         p.step = fplt_theory_best_step(&problem, 1);
-        fplt_theory_matrix a = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
-        fplt_theory_matrix b = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_PRINTED);
+        fplt_theory_matrix a = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
+        fplt_theory_matrix b = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_PRINTED);
         assert_memory_equal(&a, &b, sizeof a);
         p.rho = 0.5;
-        a = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
-        b = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_PRINTED);
+        a = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
+        b = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_PRINTED);
         assert_close(b.entry[0][1], a.entry[0][1] / 2, 1e-14);
     }
 }
@@ -196,9 +197,9 @@ static void the_plain_norm_fails_from_condition_number_sixteen(void **state)
         fplt_theory_problem problem = {3, 3 * condition[i], 10, 5};
         fplt_theory_parameters p = fplt_theory_defaults(&problem);
         p.epochs = 100000;
-        double norm = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED).norm;
+        double norm = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED).norm;
         assert_int_equal(norm < 1, condition[i] < 16);
-        assert_true(fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED).radius < 1);
+        assert_true(fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED).radius < 1);
     }
 }
 
@@ -220,8 +221,8 @@ static void printed_matrix_is_violated_for_small_rho(void **state)
         one_round(&f, &p, NULL, NULL);
         double x, z;
         errors_of(&f, &x, &z);
-        fplt_theory_matrix printed = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_PRINTED);
-        fplt_theory_matrix right = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
+        fplt_theory_matrix printed = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_PRINTED);
+        fplt_theory_matrix right = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
         assert_true(x > 1.2 * printed.entry[0][1]);
         assert_true(hypot(x, z) > printed.norm * 1.02);
         double slack = 1 + 1e-12; /* equality is nearly reached */
@@ -238,8 +239,8 @@ static void printed_step_range_diverges(void **state)
 {
     (void)state;
     fplt_theory_problem problem = {1, 10, 1, 1};
-    double step = 0.5 * fplt_theory_step_limit(&problem, 1, FPLT_THEORY_PRINTED);
-    assert_true(step > fplt_theory_step_limit(&problem, 1, FPLT_THEORY_CORRECTED));
+    double step = 0.5 * fplt__theory_step_limit(&problem, 1, FPLT_THEORY_PRINTED);
+    assert_true(step > fplt__theory_step_limit(&problem, 1, FPLT_THEORY_CORRECTED));
     assert_true(fabs(1 - step * (10 + 1)) > 1);
 }
 
@@ -266,8 +267,8 @@ static void printed_accelerated_contraction_is_violated(void **state)
         double worst = 0;
         for (int i = 0; i <= 1000; i++)
             worst = fmax(worst, accelerated_on_quadratic(2, 4, 2 + 2 * i / 1000.0, p.epochs));
-        double printed = fplt_theory_local_contraction(&problem, &p, FPLT_THEORY_PRINTED);
-        double right = fplt_theory_local_contraction(&problem, &p, FPLT_THEORY_CORRECTED);
+        double printed = fplt__theory_local_contraction(&problem, &p, FPLT_THEORY_PRINTED);
+        double right = fplt__theory_local_contraction(&problem, &p, FPLT_THEORY_CORRECTED);
         assert_close(right * right, printed, 1e-13);
         assert_int_equal(worst > printed, p.epochs >= 5);
         assert_true(worst <= right);
@@ -300,7 +301,7 @@ static void corrected_accelerated_contraction_holds(void **state)
         double first = hypot(w[0] - exact[0], w[1] - exact[1]);
         p.epochs = 1 + (uint32_t)fplt_stream_below(&stream, 30);
         train(&f, &p, 0, v, w, NULL);
-        double factor = fplt_theory_local_contraction(&problem, &p, FPLT_THEORY_CORRECTED);
+        double factor = fplt__theory_local_contraction(&problem, &p, FPLT_THEORY_CORRECTED);
         assert_true(hypot(w[0] - exact[0], w[1] - exact[1]) <= factor * first + 1e-12 * first);
     }
 }
@@ -310,25 +311,25 @@ static void extremes_stay_without_nan(void **state)
     (void)state;
     fplt_theory_problem problem = {1, 1, 1, 1}; /* condition number 1: everything is exact */
     fplt_theory_parameters p = fplt_theory_defaults(&problem);
-    fplt_theory_matrix s = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
+    fplt_theory_matrix s = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
     assert_near(s.radius, 0, 1e-15);
-    assert_true(isfinite(fplt_theory_weight(&problem, &p)));
-    assert_true(fplt_theory_weighted_norm(&s, fplt_theory_weight(&problem, &p)) < 1e-5);
+    assert_true(isfinite(fplt__theory_weight(&problem, &p)));
+    assert_true(fplt__theory_weighted_norm(&s, fplt__theory_weight(&problem, &p)) < 1e-5);
     p.accelerated = 1;
-    assert_near(fplt_theory_local_contraction(&problem, &p, FPLT_THEORY_CORRECTED), 0, 0);
+    assert_near(fplt__theory_local_contraction(&problem, &p, FPLT_THEORY_CORRECTED), 0, 0);
 
     problem = (fplt_theory_problem){1, 100, 1, 1};
     p = fplt_theory_defaults(&problem);
     p.step = 1e6; /* chi^Ne overflows */
     p.epochs = 1000;
-    s = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
+    s = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
     assert_true(s.radius == HUGE_VAL && s.norm == HUGE_VAL);
-    assert_true(fplt_theory_weighted_norm(&s, fplt_theory_weight(&problem, &p)) == HUGE_VAL);
+    assert_true(fplt__theory_weighted_norm(&s, fplt__theory_weight(&problem, &p)) == HUGE_VAL);
 
     problem.strong_convexity = -2; /* prox of a non-convex cost that is not even defined */
     p = fplt_theory_defaults(&problem);
     p.rho = 1;
-    s = fplt_theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
+    s = fplt__theory_matrix_make(&problem, &p, FPLT_THEORY_CORRECTED);
     assert_true(s.radius == HUGE_VAL);
 }
 

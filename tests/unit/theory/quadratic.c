@@ -1,6 +1,7 @@
 /* The rate of the quadratic family: the eigenvalues of the simulated round for identical and for
  * arbitrary Hessians, simulation with a nonlinear h, and the choices that rest on it. */
 #include "theory/simulation.h"
+#include "theory/theory.h"
 
 #include <lapacke.h>
 #include <time.h>
@@ -15,7 +16,7 @@ static fplt_theory_parameters any_parameters(const fplt_theory_problem *problem,
 {
     fplt_theory_parameters p = fplt_theory_defaults(problem);
     p.rho *= between(stream, 0.03, 30);
-    p.step = fplt_theory_step_limit(problem, p.rho, FPLT_THEORY_CORRECTED) *
+    p.step = fplt__theory_step_limit(problem, p.rho, FPLT_THEORY_CORRECTED) *
              (fplt_stream_uniform(stream) < 0.5 ? fplt_stream_uniform(stream) : 0.97);
     p.epochs = 1 + (uint32_t)fplt_stream_below(stream, 12);
     p.accelerated = fplt_stream_uniform(stream) < 0.25;
@@ -64,7 +65,7 @@ static void identical_quadratics_have_exactly_this_rate(void **state)
         double curvature = trial % 3 == 0 ? 1 : between(&stream, 1, high);
         for (int i = 0; i < f.agents; i++)
             f.hessian[i][0][0] = curvature;
-        fplt_theory_rate rate = fplt_theory_quadratic_rate_at(&problem, &p, curvature);
+        fplt_theory_rate rate = fplt__theory_quadratic_rate_at(&problem, &p, curvature);
         /* a double eigenvalue is known to the root of the rounding only */
         assert_near(rate.rate, radius_of_round(&f, &p), 2e-7 * (1 + rate.rate));
         consensus += rate.consensus;
@@ -177,8 +178,8 @@ static void the_worst_curvature_is_found(void **state)
         for (int i = 0; i <= 4000; i++) {
             double even = 1 + (problem.smoothness - 1) * i / 4000.0;
             double logarithmic = pow(problem.smoothness, i / 4000.0);
-            brute = fmax(brute, fplt_theory_quadratic_rate_at(&problem, &p, even).rate);
-            brute = fmax(brute, fplt_theory_quadratic_rate_at(&problem, &p, logarithmic).rate);
+            brute = fmax(brute, fplt__theory_quadratic_rate_at(&problem, &p, even).rate);
+            brute = fmax(brute, fplt__theory_quadratic_rate_at(&problem, &p, logarithmic).rate);
         }
         /* beyond the range of steps the rates explode: compare relatively */
         assert_true(found >= brute - 1e-5 * fmin(brute, fabs(1 - brute)) - 1e-12 * brute);
@@ -216,7 +217,7 @@ static void many_epochs_give_the_rate_of_splitting(void **state)
         p.epochs = 100000;
         for (p.accelerated = 0; p.accelerated < 2; p.accelerated++)
             assert_near(fplt_theory_quadratic_rate(&problem, &p).rate,
-                        fplt_theory_splitting_contraction(&problem, p.rho), 1e-9);
+                        fplt__theory_splitting_contraction(&problem, p.rho), 1e-9);
     }
 }
 
@@ -228,15 +229,15 @@ static void the_defaults_balance_the_curvatures(void **state)
     assert_close(p.rho, 0.5, 1e-15);
     assert_close(p.step, 2 / (8.5 + 4), 1e-15);
     /* no other rho makes splitting contract more */
-    double best = fplt_theory_splitting_contraction(&problem, p.rho);
+    double best = fplt__theory_splitting_contraction(&problem, p.rho);
     for (double factor = 0.1; factor < 10; factor *= 1.01)
-        assert_true(fplt_theory_splitting_contraction(&problem, p.rho * factor) >= best - 1e-15);
+        assert_true(fplt__theory_splitting_contraction(&problem, p.rho * factor) >= best - 1e-15);
     problem.strong_convexity = -1; /* reckoned with as 8/10000 */
     assert_close(fplt_theory_defaults(&problem).rho, 1 / sqrt(8e-4 * 8), 1e-15);
 }
 
 /* Brute force over a dense grid of rho and steps. */
-static double best_cost(const fplt_theory_problem *problem, const fplt_theory_prices *prices)
+static double best_cost(const fplt_theory_problem *problem, const fplt__theory_prices *prices)
 {
     double best = HUGE_VAL, middle = 1 / sqrt(problem->strong_convexity * problem->smoothness);
     double width = 0.5 * log10(problem->smoothness / problem->strong_convexity) + 0.5;
@@ -264,10 +265,10 @@ static void tuning_finds_what_brute_force_finds(void **state)
     for (int i = 0; i < 5; i++) {
         for (int j = 0; j < 4; j++) {
             fplt_theory_problem problem = {0.2, 0.2 * condition[i], 10, 5};
-            fplt_theory_prices prices = {1, 10, epochs[j], 0, (i + j) % 4 == 3};
-            fplt_theory_tuned tuned;
+            fplt__theory_prices prices = {1, 10, epochs[j], 0, (i + j) % 4 == 3};
+            fplt__theory_tuned tuned;
             fplt_error error;
-            assert_ok(fplt_theory_tune(&problem, &prices, &tuned, &error), error);
+            assert_ok(fplt__theory_tune(&problem, &prices, &tuned, &error), error);
             assert_int_equal(tuned.epochs, epochs[j]);
             assert_true(tuned.cost_per_digit <=
                         best_cost(&problem, &prices) * (prices.accelerated ? 1.005 : 1.001));
@@ -289,16 +290,16 @@ static void tuning_chooses_epochs_by_price(void **state)
     const double communication[] = {0.1, 1, 10, 100};
     uint32_t before = 0;
     for (int i = 0; i < 4; i++) {
-        fplt_theory_prices prices = {1, communication[i], 0, 60, 0};
-        fplt_theory_tuned tuned, fixed;
+        fplt__theory_prices prices = {1, communication[i], 0, 60, 0};
+        fplt__theory_tuned tuned, fixed;
         fplt_error error;
         clock_t start = clock();
-        assert_ok(fplt_theory_tune(&problem, &prices, &tuned, &error), error);
+        assert_ok(fplt__theory_tune(&problem, &prices, &tuned, &error), error);
         double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
         print_message("# communication %g: %u epochs, %.1f ms\n", communication[i], tuned.epochs,
                       1e3 * seconds);
         for (prices.epochs = 1; prices.epochs <= 60; prices.epochs++) {
-            assert_ok(fplt_theory_tune(&problem, &prices, &fixed, &error), error);
+            assert_ok(fplt__theory_tune(&problem, &prices, &fixed, &error), error);
             assert_true(tuned.cost_per_digit <= fixed.cost_per_digit * 1.005);
         }
         assert_true(tuned.epochs >= before); /* dearer rounds, more local work */
@@ -317,10 +318,10 @@ static void tuned_parameters_serve_curved_costs(void **state)
         struct federation f;
         draw_costs(&f, 5, 2, 1, 0.1, 0.1 * between(&stream, 1.5, 1000), &stream);
         fplt_theory_problem problem = problem_of(&f);
-        fplt_theory_prices prices = {1, 10, 1 + (uint32_t)trial % 12, 0, trial % 5 == 0};
-        fplt_theory_tuned tuned;
+        fplt__theory_prices prices = {1, 10, 1 + (uint32_t)trial % 12, 0, trial % 5 == 0};
+        fplt__theory_tuned tuned;
         fplt_error error;
-        assert_ok(fplt_theory_tune(&problem, &prices, &tuned, &error), error);
+        assert_ok(fplt__theory_tune(&problem, &prices, &tuned, &error), error);
         fplt_theory_parameters p = {tuned.rho, tuned.step, tuned.epochs, prices.accelerated, 1,
                                     1,         0};
         solve(&f, p.rho);
@@ -340,18 +341,18 @@ static void tuning_refuses_with_reasons(void **state)
 {
     (void)state;
     fplt_theory_problem problem = {0.5, 20, 10, 5};
-    fplt_theory_tuned tuned;
+    fplt__theory_tuned tuned;
     fplt_error error;
-    const fplt_theory_prices bad[] = {{NAN, 1, 5, 0, 0}, {1, -1, 5, 0, 0}, {0, 0, 5, 0, 0}};
+    const fplt__theory_prices bad[] = {{NAN, 1, 5, 0, 0}, {1, -1, 5, 0, 0}, {0, 0, 5, 0, 0}};
     const char *const words[] = {"gradient", "communication", "free"};
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(fplt_theory_tune(&problem, &bad[i], &tuned, &error), FPLT_BAD_VALUE);
+        assert_int_equal(fplt__theory_tune(&problem, &bad[i], &tuned, &error), FPLT_BAD_VALUE);
         assert_contains(error.text, words[i]);
     }
     /* not strongly convex: reckoned with a floor, and said so */
     problem.strong_convexity = 0;
-    fplt_theory_prices prices = {1, 10, 5, 0, 0};
-    assert_ok(fplt_theory_tune(&problem, &prices, &tuned, &error), error);
+    fplt__theory_prices prices = {1, 10, 5, 0, 0};
+    assert_ok(fplt__theory_tune(&problem, &prices, &tuned, &error), error);
     assert_close(tuned.strong_convexity, 2e-3, 1e-14);
     assert_contains(tuned.reasoning, "nothing is guaranteed");
     assert_true(strlen(tuned.reasoning) + 1 < sizeof tuned.reasoning);

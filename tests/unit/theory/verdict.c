@@ -1,6 +1,7 @@
 /* Verdicts: every advice, once taken, makes its finding hold; findings agree with the numbers they
  * are about. */
 #include "theory/simulation.h"
+#include "theory/theory.h"
 
 static double between(fplt_stream *stream, double low, double high)
 {
@@ -71,7 +72,7 @@ static void advice_taken_helps(void **state)
         fplt_theory_parameters start = fplt_theory_defaults(&problem);
         start.rho *= between(&stream, 0.1, 10);
         start.step = between(&stream, 0.3, 1.5) *
-                     fplt_theory_step_limit(&problem, start.rho, FPLT_THEORY_CORRECTED);
+                     fplt__theory_step_limit(&problem, start.rho, FPLT_THEORY_CORRECTED);
         start.epochs = 1 + (uint32_t)fplt_stream_below(&stream, 10);
         start.accelerated = trial % 4 == 0;
         start.participation_least = between(&stream, 0.1, 1);
@@ -151,9 +152,9 @@ static void the_guarantee_is_careful(void **state)
         assert_true(!v.guaranteed && find(&v, "quadratic")->holds);
         assert_contains(find(&v, "norm")->advice, "weighted norm");
         /* least chi^Ne by the inequality, written out */
-        double zeta = fplt_theory_splitting_contraction(&problem, p.rho);
+        double zeta = fplt__theory_splitting_contraction(&problem, p.rho);
         double needed = (1 - zeta) / (1 - zeta + 4 / (1 + p.rho * 0.01));
-        double chi = fplt_theory_step_contraction(&problem, p.rho, p.step);
+        double chi = fplt__theory_step_contraction(&problem, p.rho, p.step);
         char expected[64];
         snprintf(expected, sizeof expected, "take at least %.0f epochs",
                  floor(log(needed) / log(chi)) + 1);
@@ -191,7 +192,7 @@ static void what_has_no_proof_is_not_promised(void **state)
         v = judge(&problem, &p);
         assert_true(v.guaranteed);
         assert_near(find(&v, "quadratic")->value,
-                    fplt_theory_splitting_contraction(&problem, p.rho), 1e-9);
+                    fplt__theory_splitting_contraction(&problem, p.rho), 1e-9);
     }
 }
 

@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 
 #include "temporary.h"
+#include "fedplt/job.h"
+#include "fedplt/read.h"
+#include "fedplt/transform.h"
 
 static void count_release(void *context)
 {

@@ -2,6 +2,9 @@
  * is taken where its needs are met and refused where one is not, and a help that speaks of another
  * setting's value has the need. */
 #include "training.h"
+#include "base/settings.h"
+#include "solver/solver.h"
+#include "fedplt/algorithm.h"
 
 enum { LONG = 1024 };
 
@@ -57,7 +60,7 @@ static void meet(fplt_settings *settings, const char *term)
     if (*term == '!')
         return;
     snprintf(name, sizeof name, "%.*s", (int)length, term);
-    const fplt_setting *row = fplt_settings_find(settings, name);
+    const fplt_setting *row = fplt__settings_find(settings, name);
     if (!row)
         fail_msg("there is no setting %s", name);
     if (term[length] == '=')
@@ -85,7 +88,7 @@ static void violate(fplt_settings *settings, const char *term)
     const char *start = term + (*term == '!');
     size_t length = name_length(start);
     snprintf(name, sizeof name, "%.*s", (int)length, start);
-    const fplt_setting *row = fplt_settings_find(settings, name);
+    const fplt_setting *row = fplt__settings_find(settings, name);
     sample(row, value, sizeof value);
     if (start[length] == '!') {
         const char *first = start + length + 2;
@@ -135,7 +138,7 @@ static void check_words(const char *algorithm, const fplt_setting *row)
         fplt_settings *settings = settings_of(algorithm);
         char bare[LONG];
         snprintf(bare, sizeof bare, "%.*s", (int)name - sign, term + sign);
-        assert_non_null(fplt_settings_find(settings, bare));
+        assert_non_null(fplt__settings_find(settings, bare));
         fplt_settings_destroy(settings);
         term = *value ? value + 1 : value;
     }
@@ -161,7 +164,7 @@ static size_t check_clauses(const char *algorithm, const fplt_setting *row, size
     }
     give(settings, row->name, value);
     /* what is met may need something in turn: then only this row's sentence counts */
-    fplt_status status = fplt_settings_effective(settings, &error);
+    fplt_status status = fplt__settings_effective(settings, &error);
     char begins[LONG];
     snprintf(begins, sizeof begins, "here: %s has no effect ", row->name);
     int refused = status && strncmp(error.text, begins, strlen(begins)) == 0;
@@ -206,12 +209,12 @@ static void local_training_needs_an_algorithm_that_trains(void **state)
             give(settings, "algorithm", algorithm->name);
             give(settings, "solver", solver->name);
             give(settings, "epochs", "3");
-            assert_int_equal(fplt_settings_effective(settings, NULL) == FPLT_OK, trains);
+            assert_int_equal(fplt__settings_effective(settings, NULL) == FPLT_OK, trains);
             give(settings, "gamma", "0.1");
-            assert_int_equal(fplt_settings_effective(settings, NULL) == FPLT_OK,
-                             trains && fplt_solver_has_step(solver));
+            assert_int_equal(fplt__settings_effective(settings, NULL) == FPLT_OK,
+                             trains && fplt__solver_has_step(solver));
             give(settings, "gamma", "auto");
-            assert_int_equal(fplt_settings_effective(settings, NULL) == FPLT_OK, trains);
+            assert_int_equal(fplt__settings_effective(settings, NULL) == FPLT_OK, trains);
             fplt_settings_destroy(settings);
         }
 }

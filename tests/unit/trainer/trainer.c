@@ -4,6 +4,13 @@
 
 #include "failing.h"
 #include "temporary.h"
+#include "data/schema_access.h"
+#include "report/report.h"
+#include "trainer/trainer.h"
+#include "fedplt/certificate.h"
+#include "fedplt/export.h"
+#include "fedplt/record.h"
+#include "fedplt/solver.h"
 
 /* ---- the default algorithm ---- */
 
@@ -38,7 +45,8 @@ static void default_algorithm_is_automatic_where_it_may_be(void **state)
         {{"solver", "newton", NULL}, 1, "auto", 0},
         {{"solver", "sgd", NULL}, 1, "fed-plt", 0},
         {{"solver", "noisy", NULL}, 1, "fed-plt", 0},
-        {{"participation", "bernoulli", NULL}, 1, "fed-plt", 0},
+        {{"participation", "bernoulli", NULL}, 1, "auto", 0},
+        {{"participation", "bernoulli", "rho", "3", NULL}, 1, "fed-plt", 1},
         {{"participation", "all", NULL}, 1, "auto", 0},
         {{"privacy.epsilon", "2", NULL}, 1, "fed-plt", 0},
         {{"uncoordinated", "x.csv", NULL}, 1, "fed-plt", 0},
@@ -86,7 +94,7 @@ static void own_costs_reach_their_minimiser(void **state)
     assert_contains(record.parameter[0].why, "rho = ");
     assert_int_equal(fplt_trainer_model(trainer, &model, &error), FPLT_UNSUPPORTED);
     assert_contains(error.text, "own costs");
-    assert_int_equal(fplt_trainer_information(trainer, minimiser, NULL, &error), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__trainer_information(trainer, minimiser, NULL, &error), FPLT_UNSUPPORTED);
     assert_contains(error.text, "own costs");
     fplt_trainer_destroy(trainer);
     fplt_settings_destroy(settings);
@@ -304,18 +312,18 @@ static void a_resumed_run_has_the_whole_history(void **state)
     assert_ok(fplt_settings_set(settings, "checkpoint", checkpoint.path, "test", &error), error);
     fplt_trainer *first = trainer_on_rows(settings);
     assert_ok(fplt_trainer_run(first, stop_at, &at, NULL, &error), error);
-    assert_ok(fplt_history_csv(fplt_trainer_history(first), &text, &error), error);
+    assert_ok(fplt__history_csv(fplt_trainer_history(first), &text, &error), error);
     temporary history = temporary_file(text, strlen(text));
     fplt_free(text);
     fplt_trainer_destroy(first);
     assert_ok(fplt_settings_set(settings, "resume", checkpoint.path, "test", &error), error);
     fplt_trainer *second = trainer_on_rows(settings);
-    assert_ok(fplt_trainer_recall(second, history.path, &error), error);
+    assert_ok(fplt__trainer_recall(second, history.path, &error), error);
     assert_int_equal(run_to_the_end(second).counters.rounds, 30);
     assert_same_weights(whole, second);
     assert_same_history(whole, second);
     /* a run from the start has nothing to recall */
-    assert_ok(fplt_trainer_recall(whole, "/nonexistent", &error), error);
+    assert_ok(fplt__trainer_recall(whole, "/nonexistent", &error), error);
     fplt_trainer_destroy(whole);
     fplt_trainer_destroy(second);
     fplt_settings_destroy(settings);
@@ -390,7 +398,7 @@ static void information_is_the_sum_over_the_records(void **state)
         fplt_settings *settings = settings_with(by_rows ? rows : agents);
         fplt_trainer *trainer = trainer_on_rows(settings);
         logistic_information(fplt_trainer_job(trainer)->training, x, by_rows, expected);
-        assert_ok(fplt_trainer_information(trainer, x, matrix, &error), error);
+        assert_ok(fplt__trainer_information(trainer, x, matrix, &error), error);
         for (size_t k = 0; k < N * N; k++)
             assert_near(matrix[k], expected[k], 1e-11);
         fplt_trainer_destroy(trainer);
@@ -428,7 +436,7 @@ static void a_promise_on_data_in_memory_verifies(void **state)
     assert_contains(text, "the private plan");
     fplt_free(text);
     fplt_model_destroy(model);
-    assert_int_equal(fplt_trainer_information(trainer, x, matrix, &error), FPLT_UNSUPPORTED);
+    assert_int_equal(fplt__trainer_information(trainer, x, matrix, &error), FPLT_UNSUPPORTED);
     assert_contains(error.text, "private");
     /* the plan is in the run, and the settings are as they were given */
     assert_false(fplt_settings_given(settings, "rounds"));
@@ -492,7 +500,7 @@ static void a_promise_on_declared_data_in_memory(void **state)
     int file = mkstemps(path, 4);
     assert_true(file >= 0 && write(file, text, sizeof text - 1) == sizeof text - 1);
     close(file);
-    assert_ok(fplt_schema_parse(declared, sizeof declared - 1, "s", &schema, &error), error);
+    assert_ok(fplt__schema_parse(declared, sizeof declared - 1, "s", &schema, &error), error);
     read.schema = schema;
     fplt_job_source source = {.dataset = NULL};
     const char *paths[] = {path};
@@ -500,7 +508,7 @@ static void a_promise_on_declared_data_in_memory(void **state)
     fplt_settings *settings = settings_with(pairs);
     fplt_trainer *trainer = trainer_of(settings, &source);
     run_to_the_end(trainer);
-    assert_contains(fplt_trainer_certificate(trainer, &error), fplt_schema_digest(schema));
+    assert_contains(fplt_trainer_certificate(trainer, &error), fplt__schema_digest(schema));
     fplt_trainer_destroy(trainer);
     fplt_settings_destroy(settings);
     fplt_schema_destroy(schema);
@@ -553,7 +561,7 @@ static fplt_status train_once(const char *privacy, double *x)
         !(status = fplt_trainer_record(trainer, &record, NULL)) &&
         !(status = fplt_trainer_model(trainer, &model, NULL))) {
         if (!privacy)
-            status = fplt_trainer_information(trainer, x, matrix, NULL);
+            status = fplt__trainer_information(trainer, x, matrix, NULL);
         else if (!fplt_trainer_certificate(trainer, &error))
             status = error.status;
     }

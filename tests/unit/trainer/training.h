@@ -2,9 +2,13 @@
 #ifndef FPLT_TESTS_TRAINER_TRAINING_H
 #define FPLT_TESTS_TRAINER_TRAINING_H
 
+#include "fedplt/job.h"
 #include "problems.h"
+#include "report/report.h"
+#include "fedplt/generate.h"
+#include "fedplt/memory.h"
 
-/* Settings with the trainer's tables for data of one's own and some values: name, value, ..., NULL. */
+/* Settings with the trainer's tables for data of your own and some values: name, value, ..., NULL. */
 static inline fplt_settings *settings_with(const char *const *pairs)
 {
     fplt_error error;
@@ -57,8 +61,8 @@ static inline void assert_same_history(fplt_trainer *a, fplt_trainer *b)
 {
     fplt_error error;
     char *x, *y;
-    assert_ok(fplt_history_csv(fplt_trainer_history(a), &x, &error), error);
-    assert_ok(fplt_history_csv(fplt_trainer_history(b), &y, &error), error);
+    assert_ok(fplt__history_csv(fplt_trainer_history(a), &x, &error), error);
+    assert_ok(fplt__history_csv(fplt_trainer_history(b), &y, &error), error);
     assert_string_equal(x, y);
     fplt_free(x);
     fplt_free(y);

@@ -1,5 +1,11 @@
 /* Frames, messages and documents: what is written is read, and nothing else is. */
+#include "plans.h"
 #include "testing.h"
+
+#include "base/random.h"
+#include "base/sum.h"
+#include "wire/dictionary.h"
+#include "wire/json.h"
 
 #include <sodium.h>
 
@@ -16,20 +22,136 @@ static fplt__frame some_frame(fplt_stream *stream)
 {
     fplt__frame frame = {.kind = (uint8_t)(1 + fplt_stream_below(stream, FPLT__KINDS - 1)),
                          .exchange = (uint8_t)fplt_stream_below(stream, 2),
-                         .incarnation = (uint32_t)fplt_stream_bits(stream),
-                         .member_index = (uint32_t)fplt_stream_bits(stream),
-                         .round = fplt_stream_bits(stream),
-                         .cohort = (uint32_t)fplt_stream_bits(stream),
-                         .position = (uint32_t)fplt_stream_bits(stream),
-                         .version = fplt_stream_bits(stream),
+                         .incarnation = (uint32_t)fplt__stream_bits(stream),
+                         .member_index = (uint32_t)fplt__stream_bits(stream),
+                         .round = fplt__stream_bits(stream),
+                         .cohort = (uint32_t)fplt__stream_bits(stream),
+                         .position = (uint32_t)fplt__stream_bits(stream),
+                         .version = fplt__stream_bits(stream),
                          .count = fplt_stream_below(stream, 130),
                          .scalars = (uint32_t)fplt_stream_below(stream, 5)};
     for (int i = 0; i < FPLT__HASH; i++) {
-        frame.plan.byte[i] = (uint8_t)fplt_stream_bits(stream);
-        frame.chain.byte[i] = (uint8_t)fplt_stream_bits(stream);
-        frame.task.byte[i] = (uint8_t)fplt_stream_bits(stream);
+        frame.plan.byte[i] = (uint8_t)fplt__stream_bits(stream);
+        frame.chain.byte[i] = (uint8_t)fplt__stream_bits(stream);
+        frame.task.byte[i] = (uint8_t)fplt__stream_bits(stream);
     }
     return frame;
+}
+
+/* Every number of a receipt, each different. */
+static void receipts_come_back(void **state)
+{
+    (void)state;
+    fplt__receipt receipt = {.rounds = UINT64_MAX - 5}, back;
+    uint8_t bytes[FPLT__RECEIPT_BYTES + 1];
+    for (unsigned k = 0; k < FPLT_ADVERSARIES; k++) {
+        receipt.spent.against[k] = 1.5 + k;
+        receipt.of_run.against[k] = -100.25 - k;
+    }
+    for (unsigned k = 0; k < sizeof receipt.run; k++)
+        receipt.run[k] = (uint8_t)(200 - k);
+    memset(bytes, 0xa5, sizeof bytes);
+    fplt__receipt_put(&receipt, bytes);
+    assert_int_equal(bytes[FPLT__RECEIPT_BYTES], 0xa5);
+    memset(&back, 0, sizeof back);
+    fplt__receipt_get(bytes, &back);
+    assert_memory_equal(&back, &receipt, sizeof receipt);
+}
+
+/* Reals are strings, in one way only. */
+/* Every octet of a digest counts. */
+static void digests_are_compared_whole(void **state)
+{
+    (void)state;
+    const fplt__digest one = fplt__hash_bytes("one", 3);
+    assert_true(fplt__same(&one, &one));
+    for (size_t i = 0; i < sizeof one; i++) {
+        fplt__digest other = one;
+        other.byte[i] ^= 1;
+        assert_false(fplt__same(&one, &other));
+    }
+}
+
+static void reals_are_texts(void **state)
+{
+    (void)state;
+    char text[FPLT__REAL_TEXT], longer[200];
+    double real;
+    fplt__real_text(-0.1, text);
+    memset(longer, '0', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    const struct {
+        json_t *value;
+        int is_real;
+    } cases[] = {{json_string(text), 1},   {json_integer(3), 0}, {json_null(), 0},
+                 {json_string(longer), 0}, {json_string(""), 0}, {json_string("0.1"), 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        assert_int_equal(fplt__real_read(cases[k].value, &real), cases[k].is_real);
+        if (cases[k].is_real)
+            assert_true(real == -0.1);
+        json_decref(cases[k].value);
+    }
+}
+
+/* Counts are not negative and not too large; kinds of columns are the three that there are. */
+static void counts_and_kinds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *records;
+        int is_legal;
+    } counts[] = {{"0", 1}, {"9223372036854775807", 1}, {"-1", 0}, {"\"3\"", 0}};
+    static const char *const kinds[] = {"any", "number", "category", "categorx", ""};
+    fplt_error error;
+    char text[400], hash[FPLT__HEX];
+    fplt__digest document = {{3}};
+    fplt__hex(&document, sizeof document, hash);
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        fplt__consent consent;
+        char *good;
+        fplt__consent with = {.document = document, .agreed = 1, .records = 4711};
+        assert_ok(fplt__consent_text(&with, &good, &error), error);
+        const char *at = strstr(good, "4711");
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, counts[k].records, at + 4);
+        fplt__free(good);
+        assert_int_equal(fplt__consent_read(text, strlen(text), &consent, &error) == FPLT_OK,
+                         counts[k].is_legal);
+        if (!counts[k].is_legal)
+            assert_contains(error.text, "records");
+    }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        fplt__dictionary dictionary;
+        snprintf(text, sizeof text,
+                 "{\"columns\":[{\"kind\":\"%s\",\"levels\":[],\"name\":\"age\"}],\"drop\":false,"
+                 "\"label\":{\"kind\":\"any\",\"levels\":[],\"name\":null},\"positions\":0,"
+                 "\"whole\":true}",
+                 kinds[k]);
+        fplt_status status = fplt__dictionary_read(text, strlen(text), &dictionary, &error);
+        if (k < 3) {
+            assert_ok(status, error);
+            assert_int_equal(dictionary.column[0].kind, k);
+            fplt__dictionary_clear(&dictionary);
+        } else {
+            assert_int_equal(status, FPLT_BAD_DATA);
+            assert_contains(error.text, "any, number or category");
+        }
+    }
+}
+
+/* 192 + 8 scalars + 2 ceil(m/64) + 16 m, which numbers without common zeros reach. */
+static void the_longest_frame(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[][3] = {{0, 0, 192},   {1, 0, 200},   {0, 1, 210},
+                                        {3, 64, 1242}, {0, 65, 1236}, {2, 128, 2260}};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        assert_int_equal(fplt__frame_limit(sizes[k][0], sizes[k][1]), sizes[k][2]);
+    uint64_t words[2 * 65];
+    for (size_t i = 0; i < 65; i++) {
+        words[2 * i] = 1;
+        words[2 * i + 1] = UINT64_C(1) << 63;
+    }
+    assert_int_equal(fplt__words_pack(words, 65, NULL, 0), fplt__frame_limit(0, 65) - 192);
 }
 
 static void frames_come_back(void **state)
@@ -43,7 +165,7 @@ static void frames_come_back(void **state)
         uint64_t words[260] = {0}, again[260];
         for (size_t i = 0; i < 130; i++) {
             numbers[i] = fplt_stream_normal(&stream);
-            words[2 * i] = fplt_stream_bits(&stream) << 20;
+            words[2 * i] = fplt__stream_bits(&stream) << 20;
         }
         memcpy(scalars, numbers, sizeof scalars);
         uint8_t *bytes;
@@ -56,7 +178,10 @@ static void frames_come_back(void **state)
         assert_true(size <= fplt__frame_limit(frame.scalars, frame.count));
         assert_ok(fplt__frame_next(bytes, size, &cursor, &back, &head, &body, &error), error);
         assert_int_equal(cursor, size);
-        assert_memory_equal(&back, &frame, sizeof frame);
+        uint8_t written[2][FPLT__FRAME_HEAD]; /* every field, and no padding */
+        fplt__frame_write(&frame, written[0]);
+        fplt__frame_write(&back, written[1]);
+        assert_memory_equal(written[0], written[1], sizeof written[0]);
         assert_ok(fplt__frame_scalars(&back, body, read, &error), error);
         assert_memory_equal(read, scalars, frame.scalars * sizeof *read);
         if (packed) {
@@ -140,7 +265,7 @@ static void lanes_are_blake2b(void **state)
         skip();
     for (size_t size = FPLT__LANE_BLOCK; size <= 24 * FPLT__LANE_BLOCK; size += FPLT__LANE_BLOCK) {
         for (size_t i = 0; i < 4 * size; i++)
-            bytes[i] = (uint8_t)fplt_stream_bits(&stream);
+            bytes[i] = (uint8_t)fplt__stream_bits(&stream);
         size_t count = 1 + size / FPLT__LANE_BLOCK % 4;
         memset(digests, 0, sizeof digests);
         fplt__lanes_hash(bytes, size, count, digests);
@@ -223,7 +348,7 @@ static void reals_are_those_of_printf(void **state)
                             0x1p-1022,
                             0x0.fffffffffffffp-1022};
     for (int trial = 0; trial < 5000; trial++) {
-        uint64_t bits = fplt_stream_bits(&stream);
+        uint64_t bits = fplt__stream_bits(&stream);
         double x, back;
         char text[FPLT__REAL_TEXT], expected[40];
         memcpy(&x, &bits, sizeof x);
@@ -294,6 +419,8 @@ static fplt__report full_report(void)
         .staged = {UINT64_MAX, {{1}}},
         .enrolled = {3, {{2}}},
         .trouble = {4, "failed", "he said \"no\", in UTF-8: \xc3\xa9"},
+        .has_secure = 1,
+        .secure = {.entry = {8, 9}, .has_keys = 1, .keys = {{6}}},
         .charged = {.receipt = {.spent = {{0.1, 0.1, 0.1, 0.1, INFINITY}}, .rounds = 3},
                     .mac = {{5}}}};
     report.proof = (fplt__proof){.incarnation = 1, .round = 2, .version = 3};
@@ -344,13 +471,19 @@ static void messages_come_back(void **state)
     (void)state;
     fplt_error error;
     char *text;
-    for (unsigned parts = 0; parts < 32; parts++) {
+    for (unsigned parts = 0; parts < 64; parts++) {
         fplt__report report = full_report(), empty = {0}, back;
         report.has_staged = parts & 1;
         report.has_enrolled = parts >> 1 & 1;
         report.has_proof = parts >> 2 & 1;
         report.has_trouble = parts >> 3 & 1;
         report.has_charged = parts >> 4 & 1;
+        report.has_secure = parts >> 5 & 1;
+        report.secure.has_keys = report.has_secure && parts & 1;
+        if (!report.secure.has_keys)
+            memset(&report.secure.keys, 0, sizeof report.secure.keys);
+        if (!report.has_secure)
+            memset(report.secure.entry, 0, sizeof report.secure.entry);
         if (!report.has_staged)
             memcpy(&report.staged, &empty.staged, sizeof report.staged);
         if (!report.has_enrolled)
@@ -364,6 +497,10 @@ static void messages_come_back(void **state)
         assert_ok(fplt__report_text(&report, &text, &error), error);
         assert_ok(fplt__report_read(text, strlen(text), &back, &error), error);
         assert_memory_equal(&back.staged, &report.staged, sizeof back.staged);
+        assert_true(back.has_secure == report.has_secure &&
+                    back.secure.has_keys == report.secure.has_keys);
+        assert_memory_equal(back.secure.entry, report.secure.entry, sizeof back.secure.entry);
+        assert_true(fplt__same(&back.secure.keys, &report.secure.keys));
         assert_true(back.trouble.round == report.trouble.round &&
                     back.incarnation == report.incarnation);
         assert_string_equal(back.trouble.sentence, report.trouble.sentence);
@@ -383,7 +520,10 @@ static void messages_come_back(void **state)
     fplt__joined joined = {.session = UINT64_MAX, .member_index = 4, .planned = 1}, other;
     assert_ok(fplt__joined_text(&joined, &text, &error), error);
     assert_ok(fplt__joined_read(text, strlen(text), &other, &error), error);
-    assert_memory_equal(&joined, &other, sizeof joined);
+    assert_true(other.session == joined.session && other.member_index == joined.member_index);
+    assert_true(fplt__same(&other.document, &joined.document));
+    assert_true(other.planned == joined.planned && other.has_charged == joined.has_charged);
+    assert_memory_equal(&other.charged, &joined.charged, sizeof joined.charged);
     fplt__free(text);
     fplt__consent consent = {.agreed = 1, .records = 12, .sentence = "yes"}, answer;
     assert_ok(fplt__consent_text(&consent, &text, &error), error);
@@ -453,7 +593,7 @@ static void documents_come_back(void **state)
     char *text, *again;
     assert_ok(fplt__agreement_text(&a, &text, &error), error);
     assert_ok(fplt__agreement_read(text, strlen(text), &back, &error), error);
-    assert_memory_equal(&back.plan, &a.plan, sizeof a.plan);
+    assert_same_plan(&back.plan, &a.plan);
     assert_string_equal(back.proposal.roster[1], "bern");
     assert_string_equal(fplt__pair_find(back.proposal.setting, 2, "eps"), "0.01");
     assert_string_equal(back.dictionary, "{\"columns\":[]}");
@@ -482,6 +622,84 @@ static void refuse_plan(const char *text, const char *from, const char *to, cons
     assert_int_not_equal(fplt__agreement_read(changed, strlen(changed), &back, &error), FPLT_OK);
     assert_contains(error.text, sentence);
     free(changed);
+}
+
+/* The keys of what preparation found are there where something was, and a plan without it has the bytes that it had. */
+static void prepared_documents_come_back(void **state)
+{
+    (void)state;
+    fplt_error error;
+    double fill[] = {0.1, 0, 1};
+    uint64_t class_rows[] = {7, 23};
+    fplt__agreement a = some_agreement(), back;
+    char *text, *again;
+    assert_ok(fplt__agreement_text(&a, &text, &error), error);
+    assert_true(!strstr(text, "\"fill\"") && !strstr(text, "class-rows"));
+    fplt__free(text);
+    a.fills = 3;
+    a.fill = fill;
+    a.balances = 2;
+    a.class_rows = class_rows;
+    assert_ok(fplt__agreement_text(&a, &text, &error), error);
+    assert_ok(fplt__agreement_read(text, strlen(text), &back, &error), error);
+    assert_true(back.fills == 3 && back.fill[0] == 0.1 && back.fill[2] == 1 && back.balances == 2 &&
+                back.class_rows[1] == 23);
+    assert_ok(fplt__agreement_text(&back, &again, &error), error);
+    assert_string_equal(text, again);
+    fplt__agreement_clear(&back);
+    fplt__free(again);
+    refuse_plan(text, "\"class-rows\":[7,23]", "\"class-rows\":[]", "class-rows");
+    refuse_plan(text, "\"class-rows\":[7,23]", "\"class-rows\":[7,-1]", "class-rows");
+    refuse_plan(text, "\"class-rows\":[7,23]", "\"class-rows\":7", "class-rows");
+    refuse_plan(text, "\"0x0p+0\",\"0x1p+0\"]", "\"nan\"]", "fill");
+    fplt__free(text);
+}
+
+/* The keys of secure aggregation are there where it is on, and a plan without it has the bytes that it had. */
+static void secure_documents_come_back(void **state)
+{
+    (void)state;
+    fplt_error error;
+    uint8_t identities[64] = {1, [63] = 2};
+    fplt__agreement a = some_agreement(), back;
+    char *text, *again;
+    assert_ok(fplt__agreement_text(&a, &text, &error), error);
+    assert_true(!strstr(text, "aggregate") && !strstr(text, "colluders") &&
+                !strstr(text, "secure"));
+    fplt__free(text);
+    a.proposal.secure = 1;
+    a.proposal.colluders = 1;
+    a.most = 2;
+    a.width = 16;
+    a.identities = identities;
+    assert_ok(fplt__agreement_text(&a, &text, &error), error);
+    assert_ok(fplt__agreement_read(text, strlen(text), &back, &error), error);
+    assert_true(back.proposal.secure && back.proposal.colluders == 1 && back.most == 2 &&
+                back.width == 16 && !back.threshold);
+    assert_memory_equal(back.identities, identities, sizeof identities);
+    assert_ok(fplt__agreement_text(&back, &again, &error), error);
+    assert_string_equal(text, again);
+    fplt__agreement_clear(&back);
+    fplt__free(again);
+    static const char *const changes[][3] = {
+        {"\"aggregate\":\"secure\"", "\"aggregate\":\"masked\"", "aggregate"},
+        {"\"width\":16", "\"width\":12", "width"},
+        {"\"width\":16", "\"width\":8", "unit"},
+        {"\"most\":2", "\"most\":3", "most"},
+        {"0000000002\"]", "0000000002\",\"00\"]", "identities"}};
+    for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+        const char *at = strstr(text, changes[k][0]);
+        size_t room = strlen(text) + 64, front = at ? (size_t)(at - text) : 0;
+        char *changed = calloc(room, 1);
+        assert_non_null(at);
+        snprintf(changed, room, "%.*s%s%s", (int)front, text, changes[k][1],
+                 at + strlen(changes[k][0]));
+        assert_int_equal(fplt__agreement_read(changed, strlen(changed), &back, &error),
+                         FPLT_BAD_DATA);
+        assert_non_null(strstr(error.text, changes[k][2]));
+        free(changed);
+    }
+    fplt__free(text);
 }
 
 static void other_documents_are_refused(void **state)
@@ -519,6 +737,11 @@ static void other_documents_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digests_are_compared_whole),
+        cmocka_unit_test(reals_are_texts),
+        cmocka_unit_test(counts_and_kinds),
+        cmocka_unit_test(the_longest_frame),
+        cmocka_unit_test(receipts_come_back),
         cmocka_unit_test(frames_come_back),
         cmocka_unit_test(impossible_heads_are_refused),
         cmocka_unit_test(a_task_is_the_whole_question),
@@ -528,6 +751,8 @@ int main(void)
         cmocka_unit_test(proofs_hold_for_what_they_say_only),
         cmocka_unit_test(messages_come_back),
         cmocka_unit_test(documents_come_back),
+        cmocka_unit_test(secure_documents_come_back),
+        cmocka_unit_test(prepared_documents_come_back),
         cmocka_unit_test(other_documents_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,116 @@
+# Federations over a network. A coordinator and agents run in threads beside R's, which stays free.
+
+federation_init <- function(folder, name, address) {
+  .Call(C_federation_found, path.expand(folder), name, address)
+  invisible(folder)
+}
+
+federation_invite <- function(folder, name) .Call(C_federation_invite, path.expand(folder), name)
+
+federation_join <- function(code, folder, proxy = NULL) .Call(C_federation_join, code, path.expand(folder), proxy)
+
+federation_revoke <- function(folder, name) invisible(.Call(C_federation_revoke, path.expand(folder), name))
+
+federation_members <- function(folder) {
+  as.data.frame(.Call(C_federation_members, path.expand(folder)), stringsAsFactors = FALSE)
+}
+
+federation_port <- function() .Call(C_federation_port)
+
+# key=value,key=value of a list.
+pairs_text <- function(values) {
+  escaped <- function(text) gsub("([\\\\,=])", "\\\\\\1", text)
+  paste(setting_name(names(values)), escaped(vapply(values, as_setting_text, "")), sep = "=", collapse = ",")
+}
+
+# Settings by the keys of federation.yaml or site.yaml, with _ for -; `policy` is a list of its keys, other lists are pairs.
+member_settings <- function(values, kind) {
+  if (length(values) && (is.null(names(values)) || any(names(values) == ""))) refuse("every setting needs a name")
+  policy <- values$policy
+  if (is.list(policy)) {
+    values$policy <- NULL
+    values[paste0("policy.", names(policy))] <- policy
+  }
+  pairs <- vapply(values, is.list, NA)
+  values[pairs] <- lapply(values[pairs], pairs_text)
+  for (name in intersect(names(values), c("folder", "out", "data"))) values[[name]] <- path.expand(values[[name]])
+  names(values) <- setting_name(names(values))
+  make_settings(values, kind = kind)
+}
+
+# Agents whose consent is a function of R. The function runs on R's main thread, while that waits or asks for a status.
+asking <- new.env(parent = emptyenv())
+
+start_member <- function(values, kind, agree) {
+  settings <- member_settings(values, kind)
+  answer <- if (is.function(agree)) NA else isTRUE(agree)
+  made <- structure(list(pointer = .Call(C_member_start, settings, kind == "coordinator", answer), kind = kind), class = "fedplt_member")
+  if (is.function(agree)) asking$members <- c(asking$members, list(list(pointer = made$pointer, agree = agree)))
+  made
+}
+
+# Answers the questions of all agents of this process. An error or interrupt in a person's function is no consent.
+answer_questions <- function() {
+  for (one in asking$members) {
+    asked <- .Call(C_member_asked, one$pointer)
+    if (is.null(asked)) next
+    consent <- FALSE
+    tryCatch(consent <- isTRUE(one$agree(asked$proposal, asked$hash)), finally = .Call(C_member_answer, one$pointer, consent))
+  }
+  asking$members <- Filter(function(one) .Call(C_member_status, one$pointer)$running, asking$members)
+}
+
+coordinator <- function(folder, ...) start_member(list(folder = folder, ...), "coordinator", FALSE)
+
+agent <- function(folder, ..., agree = FALSE) {
+  if (!is.function(agree) && !(is.logical(agree) && length(agree) == 1L && !is.na(agree)))
+    refuse("agree is of class ", class(agree)[1L], ", but must be TRUE, FALSE or a function(proposal, hash)")
+  start_member(list(folder = folder, ...), "agent", agree)
+}
+
+status <- function(x, ...) UseMethod("status")
+
+status.fedplt_member <- function(x, ...) {
+  answer_questions()
+  found <- .Call(C_member_status, x$pointer)
+  found$events <- as.data.frame(found$events, stringsAsFactors = FALSE)
+  structure(found, class = "fedplt_status")
+}
+
+print.fedplt_status <- function(x, ...) {
+  if (x$running) cat("running")
+  else if (!is.na(x$failure)) cat("failed: ", x$failure, sep = "")
+  else cat(if (x$finished) "finished" else "ended", if (nzchar(x$sentence)) paste0(": ", x$sentence), sep = "")
+  cat("\n")
+  last <- utils::tail(x$events, 5L)
+  if (nrow(last)) cat(paste0("  ", last$word, ": ", last$sentence, collapse = "\n"), "\n", sep = "")
+  if (!is.na(x$model)) cat("model: ", x$model, "\n", sep = "")
+  invisible(x)
+}
+
+print.fedplt_member <- function(x, ...) {
+  cat("A ", x$kind, " of a federation, ", sep = "")
+  print(status(x))
+  invisible(x)
+}
+
+wait <- function(x, seconds = Inf) {
+  if (!inherits(x, "fedplt_member")) refuse("x is of class ", class(x)[1L], ", but must be a coordinator() or an agent()")
+  end <- proc.time()[["elapsed"]] + seconds
+  repeat {
+    answer_questions()
+    left <- max(0, end - proc.time()[["elapsed"]])
+    slice <- if (length(asking$members)) min(left, 0.1) else left
+    .Call(C_member_wait, x$pointer, if (is.finite(slice)) slice else -1)
+    if (left <= slice || !.Call(C_member_status, x$pointer)$running) break
+  }
+  found <- status(x)
+  if (!is.na(found$failure)) refuse(found$failure, status = "failed")
+  invisible(found)
+}
+
+halt <- function(x) {
+  if (!inherits(x, "fedplt_member")) refuse("x is of class ", class(x)[1L], ", but must be a coordinator() or an agent()")
+  .Call(C_member_stop, x$pointer)
+  invisible(x)
+}

@@ -1,0 +1,3 @@
+library(testthat)
+library(fedplt)
+test_check("fedplt")

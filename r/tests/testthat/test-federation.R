@@ -1,0 +1,97 @@
+# A coordinator and two agents in this process, over loopback.
+test_that("a federation trains the model of the pooled rows, in the background", {
+  skip_on_os("windows")
+  folder <- tempfile("federation")
+  dir.create(folder)
+  members <- list()
+  asked <- character()
+  on.exit({
+    for (one in members) halt(one)
+    for (one in members) try(wait(one, 60), silent = TRUE)
+    unlink(folder, recursive = TRUE)
+  })
+  address <- paste0("127.0.0.1:", federation_port())
+  home <- file.path(folder, "home")
+  federation_init(home, "hospitals", address)
+  sites <- c("north", "south")
+  codes <- vapply(sites, function(name) federation_invite(home, name), "")
+  members$leader <- coordinator(home, federation = "hospitals", listen = address, out = file.path(folder, "out"),
+                                roster = sites, once = TRUE, train = list(algorithm = "fed-newton", eps = 0.1, rounds = 8,
+                                                                        tolerance = 0, intercept = TRUE, weights = "rows"))
+  set.seed(4)
+  d <- data.frame(a = rnorm(120), b = rnorm(120), site = rep(sites, 60))
+  d$label <- rbinom(120, 1, plogis(d$a))
+  for (name in sites) {
+    place <- file.path(folder, name)
+    for (try in 1:200) { # the coordinator may not listen yet
+      joined <- tryCatch(federation_join(codes[[name]], place), fedplt_error = function(e) NULL)
+      if (!is.null(joined)) break
+      Sys.sleep(0.1)
+    }
+    expect_identical(joined, name)
+    rows <- d[d$site == name, c("a", "b", "label")]
+    rows[1:2] <- lapply(rows[1:2], function(column) sprintf("%.17g", column))
+    write.csv(rows, file.path(place, "rows.csv"), row.names = FALSE, quote = FALSE)
+    members[[name]] <- agent(place, coordinator = paste0("https://", address), data = file.path(place, "rows.csv"),
+                             out = file.path(place, "out"), once = TRUE, proxy = "off",
+                             agree = if (name == "south") TRUE else function(proposal, hash) {
+                               asked <<- c(asked, proposal, hash)
+                               TRUE
+                             },
+                             policy = list(disclosure = "off"))
+  }
+  found <- wait(members$leader, 300)
+  expect_true(found$finished)
+  expect_length(asked, 2)
+  expect_match(asked[1], "fed-newton")
+  expect_match(asked[2], "^[0-9a-f]{16,}")
+  expect_identical(found$rounds, 8)
+  expect_true(all(c("word", "sentence", "round") %in% names(found$events)))
+  expect_output(print(members$leader), "coordinator of a federation, finished")
+  expect_setequal(federation_members(home)$name, sites)
+  text <- paste(readLines(found$model), collapse = " ")
+  weights <- as.numeric(strsplit(sub('.*"weights": *\\[([^]]*)\\].*', "\\1", text), ",")[[1L]])
+  here <- fedplt(label ~ a + b, d, site, penalty = 0.1,
+                 control = fedplt_control(algorithm = "fed-newton", rounds = 8, tol = 0, standardise = "yes", penalty_units = "model"))
+  expect_close(here$trained$model$weights, weights, 1e-12)
+})
+
+test_that("an error in the function that is asked for consent is no consent", {
+  skip_on_os("windows")
+  folder <- tempfile("federation")
+  dir.create(folder)
+  members <- list()
+  on.exit({
+    for (one in members) halt(one)
+    for (one in members) try(wait(one, 60), silent = TRUE)
+    unlink(folder, recursive = TRUE)
+  })
+  address <- paste0("127.0.0.1:", federation_port())
+  home <- file.path(folder, "home")
+  place <- file.path(folder, "north")
+  federation_init(home, "hospitals", address)
+  code <- federation_invite(home, "north")
+  members$leader <- coordinator(home, federation = "hospitals", listen = address, out = file.path(folder, "out"), roster = "north",
+                                once = TRUE, train = list(algorithm = "fed-newton", rounds = 2, eps = 0.1))
+  for (try in 1:200) { # the coordinator may not listen yet
+    joined <- tryCatch(federation_join(code, place), fedplt_error = function(e) NULL)
+    if (!is.null(joined)) break
+    Sys.sleep(0.1)
+  }
+  writeLines(c("a,label", paste(seq_len(40) %% 7, seq_len(40) %% 2, sep = ",")), file.path(place, "rows.csv"))
+  expect_error(agent(place, agree = "yes"), "TRUE, FALSE or a function", class = "fedplt_error")
+  members$agent <- agent(place, coordinator = paste0("https://", address), data = file.path(place, "rows.csv"), once = TRUE, proxy = "off",
+                         policy = list(disclosure = "off"), agree = function(proposal, hash) stop("not today"))
+  expect_error(wait(members$agent, 300), "not today")
+  expect_false(status(members$leader)$finished)
+})
+
+test_that("errors of a coordinator come out of wait, and halt ends an agent that waits", {
+  skip_on_os("windows")
+  folder <- tempfile("federation")
+  on.exit(unlink(folder, recursive = TRUE))
+  expect_error(coordinator(folder, rooster = "a"), "there is no setting 'rooster'", class = "fedplt_error")
+  leader <- coordinator(folder, federation = "hospitals", listen = "127.0.0.1:1", roster = "a")
+  expect_error(wait(leader, 60), class = "fedplt_error")
+  expect_match(status(leader)$failure, ".")
+})

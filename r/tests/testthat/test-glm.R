@@ -1,0 +1,172 @@
+# Against glm and lm.
+families <- list(binomial = "y", poisson = "count", gaussian = "r")
+
+for (name in names(families)) local({
+  name <- name
+  formula <- stats::reformulate(c("x*g", "z", "I(2*z)", "offset(o)"), families[[name]])
+  test_that(paste(name, "equals glm with factors, interactions, offsets, weights, missing values and an aliased column"), {
+    d <- generated()
+    g <- glm(formula, family = name, data = d, weights = w, control = exact)
+    f <- fedplt(formula, d, site, family = name, weights = w)
+    expect_close(coef(g), coef(f))
+    expect_identical(names(coef(g)), names(coef(f)))
+    expect_close(vcov(g), vcov(f), 1e-5)
+    a <- summary(g)$coefficients
+    b <- summary(f)$coefficients
+    expect_identical(dimnames(a), dimnames(b))
+    expect_close(a[, 1:2], b[, 1:2])
+    expect_lt(max(abs(a[, 4] - b[, 4])), 1e-6)
+    for (f2 in list(deviance, AIC, BIC, logLik, nobs, df.residual)) expect_close(f2(g), f2(f))
+    expect_close(g$null.deviance, f$null.deviance)
+    for (type in c("deviance", "pearson", "working", "response")) expect_close(residuals(g, type), residuals(f, type))
+    expect_close(fitted(g), fitted(f))
+    new <- d[7:30, ]
+    for (type in c("link", "response")) {
+      one <- suppressWarnings(predict(g, new, type = type, se.fit = TRUE)) # glm warns of its aliased column
+      two <- predict(f, new, type = type, se.fit = TRUE)
+      expect_close(one$fit, two$fit)
+      expect_close(one$se.fit, two$se.fit)
+      expect_identical(names(one$fit), names(two$fit))
+    }
+  })
+})
+
+test_that("least squares equals lm", {
+  d <- generated()
+  l <- lm(r ~ poly(x, 2) + g, d[-c(3, 17), ])
+  f <- fedplt(r ~ poly(x, 2) + g, d[-c(3, 17), ], site, family = gaussian())
+  expect_close(summary(l)$coefficients, summary(f)$coefficients)
+  expect_close(confint(l), confint(f))
+  new <- d[5:9, ]
+  expect_close(predict(l, new), predict(f, new))
+  expect_close(anova(l)$"Pr(>F)"[1:2], anova(f, test = "F")$"Pr(>F)"[2:3])
+})
+
+test_that("a Poisson fit equals glm where expected counts are far above all counts", {
+  d <- generated()
+  d <- d[!is.na(d$x), ]
+  d$w <- 1
+  d$w[5] <- 1e-3
+  d$o[5] <- 7
+  g <- glm(count ~ x + offset(o), poisson, d, weights = w, control = exact)
+  f <- fedplt(count ~ x + offset(o), d, site, poisson(), weights = w)
+  expect_gt(max(fitted(f)), exp(1) * max(d$count))
+  expect_close(summary(g)$coefficients, summary(f)$coefficients)
+})
+
+test_that("proportions, successes and failures, and factors are responses as in glm", {
+  d <- generated()
+  d$share <- d$count / (d$count + 3)
+  g <- glm(cbind(count, 3) ~ x, binomial, d, control = exact)
+  f <- fedplt(cbind(count, 3) ~ x, d, site)
+  expect_close(summary(g)$coefficients, summary(f)$coefficients)
+  expect_close(c(deviance(g), AIC(g)), c(deviance(f), AIC(f)))
+  f <- fedplt(share ~ x, d, site, weights = count + 3)
+  expect_close(coef(g), coef(f))
+  d$answer <- factor(ifelse(d$y == 1, "yes", "no"))
+  g <- glm(answer ~ x, binomial, d, control = exact)
+  f <- fedplt(answer ~ x, d, site)
+  expect_close(coef(g), coef(f))
+  expect_identical(levels(predict(f, type = "class")), c("no", "yes"))
+  expect_error(fedplt(as.character(answer) ~ x, d, site), class = "fedplt_error")
+})
+
+test_that("quasi families, rows of weight 0, subset, no intercept and an intercept alone", {
+  d <- generated()
+  d$w[1:40] <- 0
+  for (name in c("quasipoisson", "gaussian")) {
+    g <- glm(count ~ x, name, d, weights = w, subset = z > 45, control = exact)
+    f <- fedplt(count ~ x, d, site, name, weights = w, subset = z > 45)
+    expect_close(suppressWarnings(summary(g))$coefficients, summary(f)$coefficients) # glm warns of rows of weight 0
+    expect_identical(nobs(g), nobs(f))
+  }
+  expect_close(coef(glm(y ~ 0 + g + x, binomial, d, control = exact)), coef(fedplt(y ~ 0 + g + x, d, site)))
+  f <- fedplt(y ~ 1, d, site)
+  g <- glm(y ~ 1, binomial, d, control = exact)
+  expect_close(summary(g)$coefficients, summary(f)$coefficients)
+})
+
+test_that("contrasts, na.exclude, update and anova are those of glm", {
+  d <- generated()
+  g <- glm(y ~ g + x, binomial, d, contrasts = list(g = "contr.sum"), na.action = na.exclude, control = exact)
+  f <- fedplt(y ~ g + x, d, site, contrasts = list(g = "contr.sum"), na.action = na.exclude)
+  expect_close(coef(g), coef(f))
+  expect_close(residuals(g), residuals(f))
+  expect_close(fitted(g), fitted(f))
+  expect_close(predict(g), predict(f))
+  expect_close(predict(g, d[60:70, ]), predict(f, d[60:70, ]))
+  a <- anova(g, test = "Chisq")
+  b <- anova(f)
+  expect_identical(dimnames(a), dimnames(b))
+  for (column in names(a)) expect_close(a[[column]], b[[column]])
+  smaller <- update(f, . ~ . - x)
+  expect_identical(names(coef(smaller)), names(coef(update(g, . ~ . - x))))
+  d <- d[!is.na(d$x), ]
+  one <- anova(glm(y ~ x, binomial, d, control = exact), glm(y ~ x * g, binomial, d, control = exact), test = "LRT")
+  two <- anova(fedplt(y ~ x, d, site), fedplt(y ~ x * g, d, site), test = "LRT")
+  expect_close(one$"Pr(>Chi)", two$"Pr(>Chi)")
+})
+
+test_that("how rows are divided does not change a fit, and a number of sites deals them out", {
+  d <- generated()
+  whole <- fedplt(y ~ x + g, d)
+  expect_close(coef(whole), coef(fedplt(y ~ x + g, d, ~site)), 1e-9)
+  dealt <- fedplt(y ~ x + g, d, 5)
+  expect_close(coef(whole), coef(dealt), 1e-9)
+  expect_identical(dealt$trained$sites$dealt, 5)
+  labels <- d$site
+  expect_identical(coef(fedplt(y ~ x + g, d, labels)), coef(fedplt(y ~ x + g, d, site)))
+  expect_identical(coef(fedplt(y ~ x + g, d, "site")), coef(fedplt(y ~ x + g, d, site)))
+})
+
+test_that("a sparse matrix gives the fit of the dense one", {
+  skip_if_not_installed("Matrix")
+  d <- generated()
+  i <- seq_len(nrow(d))
+  set.seed(3)
+  X <- Matrix::sparseMatrix(i = c(i, i), j = c(sample(1:6, nrow(d), TRUE), sample(7:12, nrow(d), TRUE)),
+                            x = rep(1, 2 * nrow(d)), dimnames = list(NULL, paste0("v", 1:12)))
+  y <- d$y
+  g <- glm(y ~ as.matrix(X), family = binomial, control = exact)
+  f <- fedplt(y ~ ., X, d$site)
+  expect_close(unname(coef(g)), unname(coef(f)))
+  expect_close(summary(g)$coefficients, summary(f)$coefficients)
+  expect_close(coef(fedplt_fit(as.matrix(X), y, d$site)), coef(f))
+  expect_close(predict(f, X[1:9, ]), predict(f)[1:9])
+  expect_identical(names(coef(fedplt(y ~ v1 + v8, X, d$site))), c("(Intercept)", "v1", "v8"))
+})
+
+test_that("ridge and lasso minimise mean loss plus penalty", {
+  d <- generated()
+  d <- d[!is.na(d$x), ]
+  x <- model.matrix(~ x + g + z, d)
+  cost <- function(b, ridge) {
+    eta <- as.vector(x %*% b)
+    mean(log1p(exp(eta)) - d$y * eta) + ridge / 2 * sum(b[-1]^2)
+  }
+  slope <- function(b, ridge) {
+    as.vector(crossprod(x, plogis(as.vector(x %*% b)) - d$y)) / nrow(x) + ridge * c(0, b[-1])
+  }
+  f <- fedplt(y ~ x + g + z, d, site, penalty = 0.1)
+  expect_lt(max(abs(slope(coef(f), 0.1))), 1e-8)
+  f <- fedplt(y ~ x + g + z, d, site, penalty = 0.05, alpha = 1, control = fedplt_control(rounds = 5000))
+  b <- coef(f)
+  gradient <- slope(b, 0)
+  zero <- abs(b) < 1e-9
+  expect_true(any(zero[-1]) && !all(zero[-1]))
+  expect_lt(abs(gradient[1]), 1e-6)
+  expect_lt(max(abs(gradient[-1] + 0.05 * sign(b[-1]))[!zero[-1]]), 1e-6)
+  expect_lte(max(abs(gradient[-1][zero[-1]])), 0.05 + 1e-6)
+  expect_error(vcov(f), "penalty", class = "fedplt_error")
+  expect_output(print(summary(f)), "Note: the cost had a penalty")
+})
+
+test_that("heart_disease through the formula interface equals glm", {
+  d <- heart()
+  formula <- num > 0 ~ age + sex * cp + trestbps + exang + oldpeak
+  g <- glm(formula, binomial, d, control = exact)
+  f <- fedplt(formula, d, site)
+  expect_close(summary(g)$coefficients[, 1:2], summary(f)$coefficients[, 1:2])
+  expect_lt(max(abs(summary(g)$coefficients[, 4] - summary(f)$coefficients[, 4])), 1e-6)
+  expect_close(predict(g, d[1:50, ], type = "response"), predict(f, d[1:50, ], type = "response"))
+})

@@ -1,0 +1,36 @@
+/* What the answers to ASK (consent.c), GATHER (facts.c) and BUILD (building.c) share: each judges the proposal before it
+ * looks at data. */
+#ifndef FPLT_FEDERATION_CONSENT_H
+#define FPLT_FEDERATION_CONSENT_H
+
+#include "federation/agent/agent.h"
+
+/* Refuses: the sentence goes to the log, and to the coordinator where agent->abroad has no other. */
+void fplt__agent_refuse(fplt__agent *agent, const char *sentence);
+/* Sentences about data name files, lines and values. Where `status` is a failure and agent->abroad is empty, the
+ * coordinator hears only that the agent's own log says why. Returns `status`. */
+fplt_status fplt__agent_hide_reason(fplt__agent *agent, fplt_status status);
+
+/* A refusal that depends on records is itself an answer: the coordinator hears one word, and the question counts. Returns
+ * `status`, a failure. */
+fplt_status fplt__agent_hide_records(fplt__agent *agent, fplt_status status);
+
+/* The proposal inside a document, and its hash; the proposal is to be cleared. */
+fplt_status fplt__agent_proposal_of(const fplt__site_action *action, fplt__proposal *proposal,
+                                    fplt__digest *hash, fplt_error *error);
+/* Judges and counts what the proposal asks of the data, and finds whether Hessians leave. `settled`: the rows have the
+ * columns of the run. */
+fplt_status fplt__agent_judge_question(fplt__agent *agent, const fplt__proposal *proposal,
+                                       const fplt__digest *of, int settled, fplt_error *error);
+/* The rule `cells` alone. */
+fplt_status fplt__agent_judge_cells(fplt__agent *agent, fplt_error *error);
+/* Reads the data for the proposal `of`, unless that was done before, and judges the question. */
+fplt_status fplt__agent_read_data(fplt__agent *agent, const fplt__proposal *proposal,
+                                  const fplt__digest *of, fplt_error *error);
+/* Whether policy, disclosure rules and, unless it `agreed` before, a person agree to the proposal; the data are read
+ * for it. A plan may come first, to an agent that lost its state or from a coordinator that skips the proposal: its
+ * proposal is judged in the same way. */
+fplt_status fplt__agent_judge_proposal(fplt__agent *agent, const fplt__proposal *proposal,
+                                       const fplt__digest *hash, int agreed, fplt_error *error);
+
+#endif

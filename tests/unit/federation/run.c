@@ -1,0 +1,452 @@
+/* Runs of a whole federation in threads: its models against those of the trainer in one process, to the bit, and what its
+ * files, log, page and commands say. */
+#include "federating.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <jansson.h>
+
+#include "fedplt.h"
+#include "fedplt/trainer.h"
+#include "fedplt/transform.h"
+#include "federation/plan/program.h"
+
+enum { SITES = 3 };
+
+static struct federating all;
+
+/* Rows of a site: two numbers, a word and a label that depends on them, by a fixed sequence. */
+static void write_rows(size_t site, size_t rows)
+{
+    char text[20000] = "a,b,colour,label\n";
+    uint32_t state = (uint32_t)(7 * site + 1);
+    for (size_t i = 0; i < rows; i++) {
+        double x[3];
+        for (size_t k = 0; k < 3; k++) {
+            state = state * 1664525u + 1013904223u;
+            x[k] = (double)(state >> 8) / (1 << 24);
+        }
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%.6f,%.6f,%s,%s\n", 4 * x[0] - 2,
+                 10 * x[1] + (double)site, x[2] < 0.5 ? "blue" : "red",
+                 x[0] + x[1] + 0.6 * x[2] > 1.1 ? "yes" : "no");
+    }
+    federating_write(all.side[site].folder, "rows.csv", "%s", text);
+}
+
+static void assert_sides_ok(void)
+{
+    for (size_t i = 0; i <= all.sites; i++)
+        if (all.side[i].status)
+            fail_msg("%s: %s\n%s", all.side[i].name, all.side[i].error.text, all.side[i].log);
+}
+
+static fplt_model *model_of(size_t side)
+{
+    char path[600];
+    fplt_error error;
+    fplt_model *model;
+    snprintf(path, sizeof path, "%s/out/model.json", all.side[side].folder);
+    assert_ok(fplt_model_read(path, &model, &error), error);
+    return model;
+}
+
+static const char *given(void *context, const char *name)
+{
+    for (const char *const(*pairs)[2] = context; (*pairs)[0]; pairs++)
+        if (strcmp((*pairs)[0], name) == 0)
+            return (*pairs)[1];
+    return NULL;
+}
+
+/* The same settings in one process, a file a site. */
+static fplt_model *trained(const char *const (*pairs)[2])
+{
+    char data[2000] = "";
+    fplt_error error;
+    fplt_settings *settings;
+    fplt_trainer *trainer;
+    fplt_model *model;
+    for (size_t i = 1; i <= all.sites; i++)
+        snprintf(data + strlen(data), sizeof data - strlen(data), "%s%s/rows.csv", i > 1 ? "," : "",
+                 all.side[i].folder);
+    assert_ok(fplt_settings_create(&settings, &error), error);
+    assert_ok(fplt_trainer_declare(settings, 1, given, (void *)pairs, &error), error);
+    assert_ok(fplt_settings_set(settings, "data", data, "test", &error), error);
+    for (; (*pairs)[0]; pairs++)
+        assert_ok(fplt_settings_set(settings, (*pairs)[0], (*pairs)[1], "test", &error), error);
+    assert_ok(fplt_trainer_create(settings, NULL, &trainer, &error), error);
+    assert_ok(fplt_trainer_run(trainer, NULL, NULL, NULL, &error), error);
+    assert_ok(fplt_trainer_model(trainer, &model, &error), error);
+    fplt_trainer_destroy(trainer);
+    fplt_settings_destroy(settings);
+    return model;
+}
+
+/* To the bit with tolerance 0. */
+static void assert_models_equal(const fplt_model *expected, double tolerance)
+{
+    const fplt_model_info *wanted = fplt_model_get_view(expected);
+    for (size_t i = 0; i <= all.sites; i++) {
+        fplt_model *model = model_of(i);
+        const fplt_model_info *own = fplt_model_get_view(model);
+        assert_int_equal(own->features, wanted->features);
+        assert_int_equal(own->dimension, wanted->dimension);
+        assert_int_equal(own->intercept, wanted->intercept);
+        assert_int_equal(own->classes, wanted->classes);
+        assert_string_equal(own->loss, wanted->loss);
+        for (size_t j = 0; j < wanted->features && wanted->feature_names; j++)
+            assert_string_equal(own->feature_names[j], wanted->feature_names[j]);
+        for (size_t j = 0; j < wanted->classes; j++)
+            assert_string_equal(own->class_names[j], wanted->class_names[j]);
+        for (size_t j = 0; j < wanted->dimension; j++)
+            if (!(fabs(own->weights[j] - wanted->weights[j]) <= tolerance))
+                fail_msg("%s: weight %zu is %.17g, not %.17g", all.side[i].name, j, own->weights[j],
+                         wanted->weights[j]);
+        fplt_model_destroy(model);
+    }
+}
+
+static const char site_lines[] =
+    "categories: auto\npolicy:\n  federations: [heart]\n  epsilon: off\n  participants: 1\n"
+    "  disclosure: off\n  allow: [facts, measure, score, information]\n";
+
+static const char schema[] =
+    "columns:\n"
+    "  a: {type: number, bounds: -2..2, missing: 0}\n"
+    "  b: {type: number, bounds: 0..14, missing: centre}\n"
+    "  colour: {type: category, levels: [blue, red], missing: blue, other: blue}\n"
+    "  label: {type: label, classes: [no, yes], missing: neutral-row, other: neutral-row}\n";
+
+static void found(const char *lines, const char *site, size_t more)
+{
+    static const size_t rows[] = {40, 25, 33};
+    federating_found(&all, SITES);
+    federating_lead(&all, lines);
+    for (size_t i = 1; i <= SITES; i++) {
+        write_rows(i, rows[i - 1] + more);
+        federating_join(&all, i, site);
+    }
+}
+
+static json_t *json_of(size_t side, const char *name)
+{
+    char *text = federating_read(all.side[side].folder, name);
+    assert_non_null(text);
+    json_t *found = json_loads(text, 0, NULL);
+    free(text);
+    assert_non_null(found);
+    return found;
+}
+
+/* What the coordinator tells after the run: by its control socket, and on its page. */
+static char *told_status, *told_metrics;
+
+static char *get_page(const char *path)
+{
+    char request[200], *text = (char *)calloc(1, 1 << 18);
+    size_t used = 0;
+    ssize_t got;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    address.sin_port = htons((uint16_t)federating_page(&all));
+    assert_non_null(text);
+    int made = socket(AF_INET, SOCK_STREAM, 0);
+    snprintf(request, sizeof request,
+             "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+    assert_int_equal(connect(made, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(send(made, request, strlen(request), 0), strlen(request));
+    while ((got = recv(made, text + used, (1 << 18) - 1 - used, 0)) > 0)
+        used += (size_t)got;
+    close(made);
+    return text;
+}
+
+static void ask_coordinator(struct federating *unused)
+{
+    fplt_error error;
+    (void)unused;
+    assert_ok(fplt__federation_command(all.side[0].folder, "status", &told_status, &error), error);
+    told_metrics = get_page("/metrics");
+}
+
+static void assert_status(void)
+{
+    static const int records[SITES] = {32, 20, 26};
+    const char *federation, *proposal, *stage, *outcome, *algorithm;
+    int run, round, rounds, refused;
+    json_t *members, *curve, *status = json_loads(told_status, 0, NULL);
+    assert_int_equal(json_unpack(status, "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:o}",
+                                 "federation", &federation, "proposal", &proposal, "state", &stage,
+                                 "outcome", &outcome, "algorithm", &algorithm, "run", &run, "round",
+                                 &round, "rounds", &rounds, "refused", &refused, "members",
+                                 &members, "curve", &curve),
+                     0);
+    assert_string_equal(federation, "heart");
+    assert_int_equal(strlen(proposal), 64);
+    for (size_t i = 1; i <= SITES; i++) { /* each site names the proposal by its first digits */
+        char words[60];
+        snprintf(words, sizeof words, "agreed: to the proposal %.16s...", proposal);
+        assert_contains(all.side[i].log, words);
+    }
+    assert_string_equal(stage, "done");
+    assert_string_equal(outcome, "rounds-done");
+    assert_string_equal(algorithm, "fed-plt");
+    assert_int_equal(run, 1);
+    assert_int_equal(round, 6);
+    assert_int_equal(rounds, 6);
+    assert_int_equal(refused, 0);
+    assert_int_equal(json_array_size(curve), 4); /* rounds 0, 2, 4 and 6 */
+    assert_int_equal(json_array_size(members), SITES);
+    for (size_t i = 0; i < SITES; i++) {
+        const char *name, *word;
+        int consented, own, released, last, repairs;
+        double seen;
+        assert_int_equal(json_unpack(json_array_get(members, i),
+                                     "{s:s, s:s, s:b, s:i, s:i, s:i, s:i, s:f}", "name", &name,
+                                     "state", &word, "consented", &consented, "records", &own,
+                                     "released", &released, "last_round", &last, "repairs",
+                                     &repairs, "seen", &seen),
+                         0);
+        assert_string_equal(name, all.side[i + 1].name);
+        assert_true(consented && !repairs && seen >= 0);
+        assert_int_equal(own, records[i]);
+        assert_int_equal(released, 6);
+        assert_int_equal(last, 5);
+        assert_null(json_object_get(json_array_get(members, i), "epsilon"));
+    }
+    json_decref(status);
+    fplt_free(told_status);
+}
+
+static void assert_metrics(void)
+{
+    assert_contains(told_metrics, "\nfedplt_round 6\n");
+    assert_contains(told_metrics, "\nfedplt_round_seconds 0\n");
+    assert_contains(told_metrics, "\nfedplt_updates_total{verdict=\"accepted\"} 18\n");
+    assert_contains(told_metrics, "\nfedplt_updates_total{verdict=\"late\"} 0\n");
+    assert_contains(told_metrics, "\nfedplt_refused_total{reason=\"roster\"} 0\n");
+    assert_contains(told_metrics, "\nfedplt_agents{state=\"left-out\"} 0\n");
+    assert_contains(told_metrics, "\nfedplt_repairs_total 0\n");
+    assert_null(strstr(told_metrics, "fedplt_privacy_epsilon"));
+    free(told_metrics);
+}
+
+/* What the model says of the run, and of the rows that were held out. */
+static void assert_record(void)
+{
+    json_t *model = json_of(0, "out/model.json"), *inference;
+    const char *name, *algorithm, *outcome, *why, *other;
+    int run, rounds, agents, rows, held;
+    double records, loss;
+    assert_int_equal(
+        json_unpack(model, "{s:o, s:{s:{s:s, s:i}, s:s, s:s, s:i, s:{s:i, s:i}, s:{s:i, s:F}}}",
+                    "inference", &inference, "training", "federation", "name", &name, "run", &run,
+                    "algorithm", &algorithm, "outcome", &outcome, "rounds", &rounds, "problem",
+                    "agents", &agents, "rows", &rows, "held_out", "rows", &held, "loss", &loss),
+        0);
+    assert_string_equal(name, "heart");
+    assert_string_equal(algorithm, "fed-plt");
+    assert_string_equal(outcome, "rounds-done");
+    assert_int_equal(run, 1);
+    assert_int_equal(rounds, 6);
+    assert_int_equal(agents, SITES);
+    assert_int_equal(rows, 78);
+    assert_int_equal(held, 20);
+    assert_true(loss > 0 && loss < 1);
+    assert_int_equal(json_unpack(inference, "{s:F}", "records", &records), 0);
+    assert_true(records == 78);
+    assert_int_equal(json_unpack(model, "{s:{s:{s:{s:s}}, s:{s:{s:s}}}}", "training", "defaults",
+                                 "weights", "why", &why, "parameters", "holdout", "why", &other),
+                     0);
+    assert_contains(why, "every row has the same weight");
+    assert_string_equal(other, "given in the proposal");
+    json_decref(model);
+}
+
+static void the_model_is_that_of_one_process(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"algorithm", "fed-plt"}, {"rounds", "6"},        {"seed", "5"},      {"eval-every", "2"},
+        {"tolerance", "0"},       {"categories", "auto"}, {"holdout", "0.2"}, {NULL, NULL}};
+    found("train: {algorithm: fed-plt, rounds: 6, seed: 5, eval-every: 2, tolerance: 0, holdout: "
+          "0.2}\n",
+          site_lines, 0);
+    all.afterwards = ask_coordinator;
+    federating_run(&all);
+    assert_sides_ok();
+    fplt_model *expected = trained(pairs);
+    assert_models_equal(expected, 1e-12);
+    fplt_model_destroy(expected);
+    assert_status();
+    assert_metrics();
+    assert_record();
+    federating_clear(&all);
+}
+
+struct met {
+    size_t count;
+    char line[SITES][FPLT_IDENTITY_SIZE];
+};
+
+static void meet(void *context, const char *name, const char *identity)
+{
+    struct met *met = context;
+    assert_true(met->count < SITES);
+    snprintf(met->line[met->count++], FPLT_IDENTITY_SIZE, "%s: %s", name, identity);
+}
+
+/* A site has met all others by the identities that they state themselves. */
+static void assert_peers(size_t site)
+{
+    static char first[FPLT_ROSTER_SIZE];
+    char fingerprint[FPLT_ROSTER_SIZE], line[FPLT_IDENTITY_SIZE];
+    struct met met = {.count = 0};
+    fplt_error error;
+    assert_ok(fplt_federation_peers(all.side[site].folder, meet, &met, fingerprint, &error), error);
+    assert_int_equal(met.count, SITES);
+    for (size_t i = 0; i < SITES; i++) {
+        assert_ok(fplt_federation_identity(all.side[i + 1].folder, line, &error), error);
+        assert_string_equal(met.line[i], line);
+    }
+    if (site == 1)
+        memcpy(first, fingerprint, sizeof first);
+    assert_string_equal(fingerprint, first);
+    assert_int_equal(strlen(fingerprint), FPLT_ROSTER_SIZE - 1);
+}
+
+static void masked_sums_give_the_same_model(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"algorithm", "fed-plt"}, {"rounds", "6"},        {"seed", "5"}, {"tolerance", "0"},
+        {"standardise", "no"},    {"categories", "auto"}, {NULL, NULL}};
+    found("aggregate: secure\n"
+          "train: {algorithm: fed-plt, rounds: 6, seed: 5, tolerance: 0, standardise: no}\n",
+          site_lines, 0);
+    federating_run(&all);
+    assert_sides_ok();
+    fplt_model *expected = trained(pairs);
+    assert_models_equal(expected, 0);
+    fplt_model_destroy(expected);
+    for (size_t i = 1; i <= SITES; i++)
+        assert_peers(i);
+    federating_clear(&all);
+}
+
+static void a_private_run_has_the_noise_of_one_process(void **state)
+{
+    (void)state;
+    char path[500];
+    const char *const pairs[][2] = {{"algorithm", "fed-plt"},
+                                    {"rounds", "6"},
+                                    {"seed", "5"},
+                                    {"epochs", "3"},
+                                    {"gamma", "0.5"},
+                                    {"rho", "1"},
+                                    {"weights", "agents"},
+                                    {"privacy.epsilon", "3"},
+                                    {"privacy.noise", "simulated"},
+                                    {"schema", path},
+                                    {NULL, NULL}};
+    found("schema: columns.yaml\n"
+          "privacy: {epsilon: 3, noise: simulated, spare: 0}\n"
+          "train: {algorithm: fed-plt, rounds: 6, seed: 5, epochs: 3, gamma: 0.5, rho: 1, weights: "
+          "agents}\n",
+          "policy:\n  federations: [heart]\n  epsilon: off\n  participants: 1\n  disclosure: off\n",
+          0);
+    federating_write(all.side[0].folder, "columns.yaml", "%s", schema);
+    snprintf(path, sizeof path, "%s/columns.yaml", all.side[0].folder);
+    federating_run(&all);
+    assert_sides_ok();
+    fplt_model *expected = trained(pairs);
+    assert_models_equal(expected, 0);
+    fplt_model_destroy(expected);
+    federating_clear(&all);
+}
+
+static void count_round(void *context, const fplt_federation_round *round)
+{
+    uint64_t *rounds = context;
+    assert_int_equal(round->round, *rounds);
+    assert_int_equal(round->count, SITES);
+    for (uint32_t i = 0; i < SITES; i++)
+        assert_int_equal(round->accepted[i], i);
+    assert_true(round->seconds >= 0 && round->bytes_up > 0);
+    (*rounds)++;
+}
+
+/* What the coordinator measured in the round of that text, as it says it; the last such event. */
+static double measured(const char *round)
+{
+    const char *found = NULL;
+    for (const char *at = all.side[0].log; (at = strstr(at, round)); at++)
+        found = at;
+    assert_non_null(found);
+    return strtod(found + strlen(round), NULL);
+}
+
+/* Under disclosure rules the model is the same, and the next run begins at it. */
+static void a_run_goes_on_under_disclosure_rules(void **state)
+{
+    (void)state;
+    static const char policy[] =
+        "categories: auto\npolicy:\n  federations: [heart]\n  epsilon: off\n  participants: 1\n"
+        "  disclosure: research\n  allow: [facts, measure, score, information]\n";
+    static const char *const pairs[][2] = {
+        {"algorithm", "fed-plt"}, {"rounds", "4"},        {"seed", "5"}, {"eval-every", "2"},
+        {"tolerance", "0"},       {"categories", "auto"}, {NULL, NULL}};
+    char folder[500], *answer;
+    fplt_error error;
+    uint64_t rounds = 0;
+    fplt__federation_audit_verdict verdict;
+    found("train: {algorithm: fed-plt, rounds: 4, seed: 5, eval-every: 2, tolerance: "
+          "0}\n",
+          policy, 60);
+    federating_run(&all);
+    assert_sides_ok();
+    fplt_model *expected = trained(pairs);
+    assert_models_equal(expected, 1e-12);
+    fplt_model_destroy(expected);
+    double before = measured("measured: round 4: criterion ");
+    assert_ok(fplt_federation_rounds(all.side[0].folder, 0, count_round, &rounds, &error), error);
+    assert_int_equal(rounds, 4);
+    for (size_t i = 0; i <= SITES; i++) {
+        assert_ok(fplt__federation_audit(all.side[i].folder, NULL, NULL, &verdict, &error), error);
+        assert_int_equal(verdict.bad, 0);
+        assert_true(verdict.entries > 0);
+    }
+    snprintf(folder, sizeof folder, "backup %s/copy.db", all.folder);
+    assert_ok(fplt__federation_command(all.side[0].folder, folder, &answer, &error), error);
+    assert_contains(answer, "/copy.db\"}");
+    fplt_free(answer);
+    snprintf(folder, sizeof folder, "%s/copy.db", all.folder);
+    assert_int_equal(access(folder, R_OK), 0);
+    assert_int_equal(fplt__federation_command(all.side[0].folder, "exclude s9", &answer, &error),
+                     FPLT_BAD_VALUE);
+    assert_contains(error.text, "'s9' is not on the roster of run 1");
+    assert_int_equal(fplt__federation_command(all.side[0].folder, "exclude s2", &answer, &error),
+                     FPLT_BAD_VALUE);
+    assert_contains(error.text, "run 1 is finished");
+    assert_int_equal(fplt__federation_command(all.side[0].folder, "status", &answer, &error),
+                     FPLT_IO);
+    federating_lead(&all, "run: 2\ncontinue: yes\ntrain: {algorithm: fed-plt, rounds: 2, seed: 5, "
+                          "eval-every: 2, tolerance: 0}\n");
+    federating_run(&all);
+    assert_sides_ok();
+    assert_contains(all.side[0].log, "started: heart run 2: ");
+    assert_close(measured("measured: round 0: criterion "), before, 1e-4); /* six digits are said */
+    assert_true(measured("measured: round 2: criterion ") < before);
+    federating_clear(&all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_model_is_that_of_one_process),
+        cmocka_unit_test(masked_sums_give_the_same_model),
+        cmocka_unit_test(a_private_run_has_the_noise_of_one_process),
+        cmocka_unit_test(a_run_goes_on_under_disclosure_rules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
