@@ -7,6 +7,7 @@
 #include "report/axis.h"
 #include "report/html.h"
 #include "report/report.h"
+#include "report/svg.h"
 
 enum { WIDTH = 480, HEIGHT = 300, SQUARE = 340, LEFT = 66, RIGHT = 14, TOP = 26, BOTTOM = 44 };
 enum { CURVE_COLOURS = 4 };
@@ -57,13 +58,6 @@ static void begin_chart(fplt__buffer *out, const char *title, double width, doub
     fplt__buffer_add(out, "</title>\n");
 }
 
-static void add_text(fplt__buffer *out, double x, double y, const char *more, const char *text)
-{
-    fplt__buffer_format(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, more);
-    fplt__html_text(out, text);
-    fplt__buffer_add(out, "</text>\n");
-}
-
 /* Curves */
 
 static void draw_curve(fplt__buffer *out, const fplt__plot *plot, size_t number,
@@ -90,7 +84,7 @@ static void draw_target(fplt__buffer *out, const fplt__plot *plot, const fplt__a
         out, "<line class=\"target\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x->from,
         x->to, at, at);
     if (plot->target_label) /* at the left: a curve that arrives crosses the line at the right */
-        add_text(out, x->from + 6, at - 5, "", plot->target_label);
+        fplt__svg_text(out, x->from + 6, at - 5, "", plot->target_label);
 }
 
 static void draw_key(fplt__buffer *out, const fplt__plot *plot)
@@ -100,7 +94,7 @@ static void draw_key(fplt__buffer *out, const fplt__plot *plot)
         fplt__buffer_format(
             out, "<line class=\"curve curve%zu\" x1=\"%.1f\" x2=\"%.1f\" y1=\"14\" y2=\"14\"/>\n",
             s % CURVE_COLOURS, at, at + 18);
-        add_text(out, at + 23, 18, "", plot->series[s].name);
+        fplt__svg_text(out, at + 23, 18, "", plot->series[s].name);
         at += 40 + 7.0 * (double)fplt__text_width(plot->series[s].name);
     }
 }
@@ -130,13 +124,13 @@ void fplt__chart_curves(fplt__buffer *out, const fplt__plot *plot, const fplt__c
         draw_curve(out, plot, s, &x, &y, frame->dots);
     if (frame->with_key)
         draw_key(out, plot);
-    add_text(out, (x.from + x.to) / 2, height - 8, "text-anchor=\"middle\" class=\"label\"",
-             plot->x_label);
+    fplt__svg_text(out, (x.from + x.to) / 2, height - 8, "text-anchor=\"middle\" class=\"label\"",
+                   plot->x_label);
     char turn[96];
     snprintf(turn, sizeof turn,
              "text-anchor=\"middle\" class=\"label\" transform=\"rotate(-90 14 %.1f)\"",
              (y.from + y.to) / 2);
-    add_text(out, 14, (y.from + y.to) / 2, turn, plot->y_label);
+    fplt__svg_text(out, 14, (y.from + y.to) / 2, turn, plot->y_label);
     fplt__buffer_add(out, "</svg>\n");
 }
 
@@ -156,7 +150,7 @@ static void add_name(fplt__buffer *out, double y, const char *name)
     char text[4 * LONGEST + 8];
     size_t length = 0, columns = 0;
     if (fplt__text_width(name) <= LONGEST && strlen(name) < sizeof text) {
-        add_text(out, NAMES - 8, y, "text-anchor=\"end\"", name);
+        fplt__svg_text(out, NAMES - 8, y, "text-anchor=\"end\"", name);
         return;
     }
     for (; name[length] && length < 4 * LONGEST; length++) {
@@ -165,7 +159,7 @@ static void add_name(fplt__buffer *out, double y, const char *name)
             break;
     }
     snprintf(text, sizeof text, "%.*s…", (int)length, name);
-    add_text(out, NAMES - 8, y, "text-anchor=\"end\"", text);
+    fplt__svg_text(out, NAMES - 8, y, "text-anchor=\"end\"", text);
 }
 
 /* On a logarithmic axis few decades need ticks of their own between them. */
@@ -240,6 +234,7 @@ void fplt__chart_intervals(fplt__buffer *out, const char *title, const char *axi
             draw_interval(out, &interval[i], &x, at);
             at += LINE;
         }
-    add_text(out, (x.from + x.to) / 2, height - 8, "text-anchor=\"middle\" class=\"label\"", axis);
+    fplt__svg_text(out, (x.from + x.to) / 2, height - 8, "text-anchor=\"middle\" class=\"label\"",
+                   axis);
     fplt__buffer_add(out, "</svg>\n");
 }

@@ -10,6 +10,7 @@
 #include "report/html.h"
 #include "report/render.h"
 #include "report/report.h"
+#include "report/svg.h"
 
 enum { WIDTH = 900, HEIGHT = 560, LEFT = 92, RIGHT = 28, TOP = 52, BELOW_AXIS = 62 };
 enum { KEY_LINE = 22, SWATCH = 42, KEY_GAP = 24, CHARACTER = 8 };
@@ -30,7 +31,7 @@ const char *fplt__plot_colour(size_t series)
     return colours[series % COLOURS];
 }
 
-#define DASHES " stroke-dasharray=\"10 6\""
+#define DASHES "stroke-dasharray=\"10 6\""
 #define DOTTED " stroke-dasharray=\"2 5\""
 #define GREY   "#505050"
 
@@ -50,23 +51,6 @@ static size_t drawable_points(const fplt__plot *plot, const fplt__series *series
     for (size_t i = 0; i < series->count; i++)
         count += fplt__plot_drawable(plot, series->x[i], series->y[i]) != 0;
     return count;
-}
-
-static void add_text(fplt__buffer *out, double x, double y, const char *attributes,
-                     const char *text)
-{
-    fplt__buffer_format(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, attributes);
-    fplt__html_text(out, text);
-    fplt__buffer_add(out, "</text>\n");
-}
-
-static void add_line(fplt__buffer *out, double x1, double y1, double x2, double y2,
-                     const char *colour, double width, const char *dashes)
-{
-    fplt__buffer_format(out,
-                        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
-                        "stroke-width=\"%.1f\"%s/>\n",
-                        x1, y1, x2, y2, colour, width, dashes);
 }
 
 /* The number of a tick, a power of ten on a logarithmic axis. */
@@ -89,16 +73,16 @@ static void add_number(fplt__buffer *out, double x, double y, const char *anchor
 static void draw_x_tick(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
                         const fplt__axis *y)
 {
-    add_line(out, coordinate, y->from, coordinate, y->to, "#E4E4E4", 1, "");
-    add_line(out, coordinate, y->from, coordinate, y->from + 5, "#606060", 1, "");
+    fplt__svg_line(out, coordinate, y->from, coordinate, y->to, "#E4E4E4", 1, "");
+    fplt__svg_line(out, coordinate, y->from, coordinate, y->from + 5, "#606060", 1, "");
     add_number(out, coordinate, y->from + 21, "middle", axis, at);
 }
 
 static void draw_y_tick(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
                         const fplt__axis *x)
 {
-    add_line(out, x->from, coordinate, x->to, coordinate, "#E4E4E4", 1, "");
-    add_line(out, x->from - 5, coordinate, x->from, coordinate, "#606060", 1, "");
+    fplt__svg_line(out, x->from, coordinate, x->to, coordinate, "#E4E4E4", 1, "");
+    fplt__svg_line(out, x->from - 5, coordinate, x->from, coordinate, "#606060", 1, "");
     add_number(out, x->from - 9, coordinate + 4.5, "end", axis, at);
 }
 
@@ -120,8 +104,8 @@ static void draw_categories(fplt__buffer *out, const fplt__plot *plot, const fpl
             while ((name[used] & 0xc0) == 0x80 && used < sizeof text - 8);
         snprintf(text + used, sizeof text - used, "%s", name[used] ? "\xe2\x80\xa6" : "");
         double at = fplt__axis_place(x, (double)i + 1);
-        add_line(out, at, y->from, at, y->from + 5, "#606060", 1, "");
-        add_text(out, at, y->from + 21, " text-anchor=\"middle\"", text);
+        fplt__svg_line(out, at, y->from, at, y->from + 5, "#606060", 1, "");
+        fplt__svg_text(out, at, y->from + 21, "text-anchor=\"middle\"", text);
     }
 }
 
@@ -154,8 +138,8 @@ static double entry_width(const struct entry *entry)
 
 static void draw_entry(fplt__buffer *out, const struct entry *entry, double x, double y)
 {
-    add_line(out, x, y - 4.5, x + SWATCH, y - 4.5, entry->colour, 2.5, entry->dashes);
-    add_text(out, x + SWATCH + 8, y, "", entry->name);
+    fplt__svg_line(out, x, y - 4.5, x + SWATCH, y - 4.5, entry->colour, 2.5, entry->dashes);
+    fplt__svg_text(out, x + SWATCH + 8, y, "", entry->name);
 }
 
 /* Width that the key takes at the right, 0 where it stands below. */
@@ -238,9 +222,9 @@ static void draw_bars(fplt__buffer *out, const fplt__plot *plot, const fplt__ser
         double at = fplt__axis_place(x, series->x[i]);
         double low = fplt__axis_place(y, series->low[i]);
         double high = fplt__axis_place(y, series->high[i]);
-        add_line(out, at, low, at, high, colour, 1.5, "");
-        add_line(out, at - 4, low, at + 4, low, colour, 1.5, "");
-        add_line(out, at - 4, high, at + 4, high, colour, 1.5, "");
+        fplt__svg_line(out, at, low, at, high, colour, 1.5, "");
+        fplt__svg_line(out, at - 4, low, at + 4, low, colour, 1.5, "");
+        fplt__svg_line(out, at - 4, high, at + 4, high, colour, 1.5, "");
     }
 }
 
@@ -262,7 +246,7 @@ static void draw_curve(fplt__buffer *out, const fplt__plot *plot, size_t number,
         fplt__plot_points(out, plot, series, series->y, x, y);
         fplt__buffer_format(out,
                             "\" fill=\"none\" stroke=\"%s\" stroke-width=\"2.5\" "
-                            "stroke-linejoin=\"round\"%s/>\n",
+                            "stroke-linejoin=\"round\" %s/>\n",
                             colour, dashes_of(number));
     }
     for (size_t i = 0; (points <= MAX_DOTS || plot->categories) && i < series->count; i++)
@@ -280,8 +264,8 @@ static void draw_diagonal(fplt__buffer *out, const fplt__axis *x, const fplt__ax
     if (x->logarithmic != y->logarithmic || !(low < high))
         return;
     double from = x->logarithmic ? pow(10, low) : low, to = x->logarithmic ? pow(10, high) : high;
-    add_line(out, fplt__axis_place(x, from), fplt__axis_place(y, from), fplt__axis_place(x, to),
-             fplt__axis_place(y, to), GREY, 1.5, DOTTED);
+    fplt__svg_line(out, fplt__axis_place(x, from), fplt__axis_place(y, from),
+                   fplt__axis_place(x, to), fplt__axis_place(y, to), GREY, 1.5, DOTTED);
 }
 
 static void draw_frame(fplt__buffer *out, const fplt__plot *plot, const fplt__axis *x,
@@ -293,14 +277,14 @@ static void draw_frame(fplt__buffer *out, const fplt__plot *plot, const fplt__ax
     else
         fplt__axis_ticks(out, x, y, draw_x_tick);
     fplt__axis_ticks(out, y, x, draw_y_tick);
-    add_line(out, x->from, y->from, x->to, y->from, "#606060", 1, "");
-    add_line(out, x->from, y->from, x->from, y->to, "#606060", 1, "");
+    fplt__svg_line(out, x->from, y->from, x->to, y->from, "#606060", 1, "");
+    fplt__svg_line(out, x->from, y->from, x->from, y->to, "#606060", 1, "");
     double middle_x = (x->from + x->to) / 2, middle_y = (y->from + y->to) / 2;
-    add_text(out, middle_x, 30, " text-anchor=\"middle\" font-size=\"16\"", plot->title);
-    add_text(out, middle_x, y->from + 48, " text-anchor=\"middle\"", plot->x_label);
-    snprintf(turned, sizeof turned, " text-anchor=\"middle\" transform=\"rotate(-90 24 %.1f)\"",
+    fplt__svg_text(out, middle_x, 30, "text-anchor=\"middle\" font-size=\"16\"", plot->title);
+    fplt__svg_text(out, middle_x, y->from + 48, "text-anchor=\"middle\"", plot->x_label);
+    snprintf(turned, sizeof turned, "text-anchor=\"middle\" transform=\"rotate(-90 24 %.1f)\"",
              middle_y);
-    add_text(out, 24, middle_y, turned, plot->y_label);
+    fplt__svg_text(out, 24, middle_y, turned, plot->y_label);
 }
 
 static void draw_svg(fplt__buffer *out, const fplt__plot *plot)
@@ -318,16 +302,7 @@ static void draw_svg(fplt__buffer *out, const fplt__plot *plot)
     double margin = y.logarithmic ? 0 : 0.04 * (y.high - y.low);
     y.low -= margin;
     y.high += margin;
-    fplt__buffer_format(
-        out,
-        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<svg "
-        "xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-        "viewBox=\"0 0 %d %d\" role=\"img\" font-family=\"DejaVu Sans, sans-serif\" "
-        "font-size=\"13\" fill=\"#303030\">\n<title>",
-        WIDTH, HEIGHT, WIDTH, HEIGHT);
-    fplt__html_text(out, plot->title);
-    fplt__buffer_format(out, "</title>\n<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", WIDTH,
-                        HEIGHT);
+    fplt__svg_begin(out, plot->title, WIDTH, HEIGHT);
     draw_frame(out, plot, &x, &y);
     for (size_t s = 0; s < plot->count; s++)
         if (plot->series[s].low && plot->series[s].high && plot->series[s].band)
@@ -336,7 +311,7 @@ static void draw_svg(fplt__buffer *out, const fplt__plot *plot)
         draw_diagonal(out, &x, &y);
     if (plot->target > 0) {
         double at = fplt__axis_place(&y, plot->target);
-        add_line(out, x.from, at, x.to, at, GREY, 1.5, DASHES);
+        fplt__svg_line(out, x.from, at, x.to, at, GREY, 1.5, DASHES);
     }
     for (size_t s = 0; s < plot->count; s++)
         draw_curve(out, plot, s, &x, &y);

@@ -4,8 +4,8 @@
 
 #include "privacy/normal.h"
 #include "report/axis.h"
-#include "report/html.h"
 #include "report/report.h"
+#include "report/svg.h"
 #include "study/meta_inside.h"
 
 enum { WIDTH = 900, LEFT = 230, RIGHT = 250, TOP = 60, LINE = 28, BELOW = 60 };
@@ -16,23 +16,13 @@ struct row {
     double estimate, low, high, weight; /* weight: of the largest; 0: a combined estimate */
 };
 
-static void add_text(fplt__buffer *out, double x, double y, const char *anchor, const char *text)
-{
-    fplt__buffer_format(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    fplt__html_text(out, text);
-    fplt__buffer_add(out, "</text>\n");
-}
-
 static void draw_tick(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
                       const fplt__axis *y)
 {
     char text[32];
-    fplt__buffer_format(out,
-                        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
-                        "stroke=\"#E4E4E4\"/>\n",
-                        coordinate, y->from, coordinate, y->to);
+    fplt__svg_line(out, coordinate, y->from, coordinate, y->to, "#E4E4E4", 1, "");
     fplt__axis_number(axis, at, text, sizeof text);
-    add_text(out, coordinate, y->from + 20, "middle", text);
+    fplt__svg_text(out, coordinate, y->from + 20, "text-anchor=\"middle\"", text);
 }
 
 /* A square for a site, its area by its weight; a diamond over the interval for a combined estimate. */
@@ -41,26 +31,27 @@ static void draw_row(fplt__buffer *out, const struct row *row, const fplt__axis 
     double at = fplt__axis_place(x, row->estimate), low = fplt__axis_place(x, row->low),
            high = fplt__axis_place(x, row->high), half = 3 + 5 * sqrt(row->weight);
     char text[100];
-    add_text(out, 20, y + 4.5, "start", row->name);
+    fplt__svg_text(out, 20, y + 4.5, "text-anchor=\"start\"", row->name);
     snprintf(text, sizeof text, "%.4g [%.4g, %.4g]", row->estimate, row->low, row->high);
-    add_text(out, WIDTH - 20, y + 4.5, "end", text);
-    if (row->weight > 0)
-        fplt__buffer_format(
-            out,
-            "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
-            "stroke=\"#303030\" stroke-width=\"1.5\"/>\n<rect x=\"%.1f\" y=\"%.1f\" "
-            "width=\"%.1f\" height=\"%.1f\" fill=\"#0072B2\"/>\n",
-            low, y, high, y, at - half, y - half, 2 * half, 2 * half);
-    else
+    fplt__svg_text(out, WIDTH - 20, y + 4.5, "text-anchor=\"end\"", text);
+    if (row->weight > 0) {
+        fplt__svg_line(out, low, y, high, y, "#303030", 1.5, "");
+        fplt__buffer_format(out,
+                            "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                            "fill=\"#0072B2\"/>\n",
+                            at - half, y - half, 2 * half, 2 * half);
+    } else {
         fplt__buffer_format(out,
                             "<polygon points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\" "
                             "fill=\"#D55E00\"/>\n",
                             low, y, at, y - 8, high, y, at, y + 8);
+    }
 }
 
 static void draw_forest(fplt__buffer *out, const char *title, const struct row *row, size_t rows)
 {
-    double height = TOP + LINE * (double)rows + BELOW, low = 0, high = 0;
+    int height = TOP + LINE * (int)rows + BELOW;
+    double low = 0, high = 0;
     fplt__axis x = {.from = LEFT, .to = WIDTH - RIGHT},
                y = {.from = height - BELOW, .to = TOP - 16};
     for (size_t i = 0; i < rows; i++) {
@@ -68,21 +59,11 @@ static void draw_forest(fplt__buffer *out, const char *title, const struct row *
         high = fmax(high, row[i].high);
     }
     fplt__axis_settle(&x, low, high);
-    fplt__buffer_format(
-        out,
-        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
-        "width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" role=\"img\" font-family=\"DejaVu "
-        "Sans, sans-serif\" font-size=\"13\" fill=\"#303030\">\n<title>",
-        WIDTH, height, WIDTH, height);
-    fplt__html_text(out, title);
-    fplt__buffer_format(out, "</title>\n<rect width=\"%d\" height=\"%.0f\" fill=\"white\"/>\n",
-                        WIDTH, height);
-    add_text(out, WIDTH / 2.0, 28, "middle", title);
+    fplt__svg_begin(out, title, WIDTH, height);
+    fplt__svg_text(out, WIDTH / 2.0, 28, "text-anchor=\"middle\"", title);
     fplt__axis_ticks(out, &x, &y, draw_tick);
-    fplt__buffer_format(out,
-                        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#505050\" "
-                        "stroke-dasharray=\"6 4\"/>\n",
-                        fplt__axis_place(&x, 0), y.from, fplt__axis_place(&x, 0), y.to);
+    double zero = fplt__axis_place(&x, 0);
+    fplt__svg_line(out, zero, y.from, zero, y.to, "#505050", 1, "stroke-dasharray=\"6 4\"");
     for (size_t i = 0; i < rows; i++)
         draw_row(out, &row[i], &x, TOP + LINE * (double)i);
     fplt__buffer_add(out, "</svg>\n");

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "report/axis.h"
 #include "report/html.h"
+#include "report/svg.h"
 #include "study/survival_inside.h"
 
 enum { WIDTH = 900, LEFT = 200, RIGHT = 30, TOP = 50, CURVES = 360, TABLE = 86, LINE = 22 };
@@ -26,39 +27,22 @@ struct scene {
     size_t curves;
 };
 
-static void add_text(fplt__buffer *out, double x, double y, const char *attributes,
-                     const char *text)
-{
-    fplt__buffer_format(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    fplt__html_text(out, text);
-    fplt__buffer_add(out, "</text>\n");
-}
-
-static void add_line(fplt__buffer *out, double x1, double y1, double x2, double y2,
-                     const char *colour, double width)
-{
-    fplt__buffer_format(out,
-                        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
-                        "stroke-width=\"%.1f\"/>\n",
-                        x1, y1, x2, y2, colour, width);
-}
-
 static void draw_x_tick(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
                         const fplt__axis *y)
 {
     char text[32];
-    add_line(out, coordinate, y->from, coordinate, y->to, "#E4E4E4", 1);
+    fplt__svg_line(out, coordinate, y->from, coordinate, y->to, "#E4E4E4", 1, "");
     fplt__axis_number(axis, at, text, sizeof text);
-    add_text(out, coordinate, y->from + 21, "text-anchor=\"middle\"", text);
+    fplt__svg_text(out, coordinate, y->from + 21, "text-anchor=\"middle\"", text);
 }
 
 static void draw_y_tick(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
                         const fplt__axis *x)
 {
     char text[32];
-    add_line(out, x->from, coordinate, x->to, coordinate, "#E4E4E4", 1);
+    fplt__svg_line(out, x->from, coordinate, x->to, coordinate, "#E4E4E4", 1, "");
     fplt__axis_number(axis, at, text, sizeof text);
-    add_text(out, x->from - 9, coordinate + 4.5, "text-anchor=\"end\"", text);
+    fplt__svg_text(out, x->from - 9, coordinate + 4.5, "text-anchor=\"end\"", text);
 }
 
 /* A value of a point: 0 the estimate, 1 and 2 the ends of its interval. Where S is 1, so is the interval. */
@@ -128,7 +112,7 @@ static void draw_curve(struct scene *scene, size_t number)
         double x = fplt__axis_place(&scene->x, curve->point[i].time),
                y = fplt__axis_place(&scene->y, curve->point[i].survival);
         if (curve->point[i].left)
-            add_line(&scene->out, x, y - 4, x, y + 4, colour, 1.2);
+            fplt__svg_line(&scene->out, x, y - 4, x, y + 4, colour, 1.2, "");
     }
     fplt__buffer_add(&scene->out, "</g>\n");
 }
@@ -146,15 +130,16 @@ static void add_name(struct scene *scene, size_t number, double y)
     snprintf(text + used, sizeof text - used, "%s", name[used] ? "\xe2\x80\xa6" : "");
     snprintf(attributes, sizeof attributes, "fill=\"%s\" font-weight=\"bold\"",
              fplt__plot_colour(number));
-    add_line(&scene->out, 14, y - 4.5, 34, y - 4.5, fplt__plot_colour(number), 3);
-    add_text(&scene->out, 42, y, attributes, text);
+    fplt__svg_line(&scene->out, 14, y - 4.5, 34, y - 4.5, fplt__plot_colour(number), 3, "");
+    fplt__svg_text(&scene->out, 42, y, attributes, text);
 }
 
 /* How many are at risk at the ticks; nothing where a curve has ended. */
 static void draw_risk_table(struct scene *scene)
 {
     double top = TOP + CURVES + TABLE;
-    add_text(&scene->out, 14, top - LINE, "font-size=\"12\" fill=\"#505050\"", "number at risk");
+    fplt__svg_text(&scene->out, 14, top - LINE, "font-size=\"12\" fill=\"#505050\"",
+                   "number at risk");
     for (size_t i = 0; i < scene->curves; i++) {
         const fplt__life_table *table = scene->curve[i].table;
         double y = top + LINE * (double)i, last = table->step[table->steps - 1].time;
@@ -163,8 +148,8 @@ static void draw_risk_table(struct scene *scene)
             char text[24];
             snprintf(text, sizeof text, "%llu",
                      (unsigned long long)fplt__survival_at_risk(table, at));
-            add_text(&scene->out, fplt__axis_place(&scene->x, at), y, "text-anchor=\"middle\"",
-                     text);
+            fplt__svg_text(&scene->out, fplt__axis_place(&scene->x, at), y,
+                           "text-anchor=\"middle\"", text);
         }
     }
 }
@@ -175,28 +160,22 @@ static void draw_frame(struct scene *scene, const fplt__survival *survival, int 
     double middle = (scene->y.from + scene->y.to) / 2;
     char turned[80];
     const char *time = survival->settings.time ? survival->settings.time : "time";
-    fplt__buffer_format(
-        out,
-        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
-        "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" font-family=\"DejaVu "
-        "Sans, sans-serif\" font-size=\"13\" fill=\"#303030\">\n<title>Survival</title>\n<rect "
-        "width=\"%d\" height=\"%d\" fill=\"white\"/>\n",
-        WIDTH, height, WIDTH, height, WIDTH, height);
+    fplt__svg_begin(out, "Survival", WIDTH, height);
     fplt__axis_ticks(out, &scene->x, &scene->y, draw_x_tick);
     fplt__axis_ticks(out, &scene->y, &scene->x, draw_y_tick);
-    add_line(out, scene->x.from, scene->y.from, scene->x.to, scene->y.from, "#606060", 1);
-    add_line(out, scene->x.from, scene->y.from, scene->x.from, scene->y.to, "#606060", 1);
+    fplt__svg_line(out, scene->x.from, scene->y.from, scene->x.to, scene->y.from, "#606060", 1, "");
+    fplt__svg_line(out, scene->x.from, scene->y.from, scene->x.from, scene->y.to, "#606060", 1, "");
     snprintf(turned, sizeof turned, "text-anchor=\"middle\" transform=\"rotate(-90 %d %.1f)\"",
              LEFT - 50, middle);
-    add_text(out, LEFT - 50, middle, turned, "survival");
-    add_text(out, (scene->x.from + scene->x.to) / 2, scene->y.from + 42, "text-anchor=\"middle\"",
-             time);
+    fplt__svg_text(out, LEFT - 50, middle, turned, "survival");
+    fplt__svg_text(out, (scene->x.from + scene->x.to) / 2, scene->y.from + 42,
+                   "text-anchor=\"middle\"", time);
     char title[300];
     snprintf(title, sizeof title, "Kaplan-Meier curves%s%.200s, %g %% intervals",
              survival->settings.by ? " by " : "",
              survival->settings.by ? survival->settings.by : "", 100 * survival->settings.level);
-    add_text(out, (scene->x.from + scene->x.to) / 2, 28, "text-anchor=\"middle\" font-size=\"16\"",
-             title);
+    fplt__svg_text(out, (scene->x.from + scene->x.to) / 2, 28,
+                   "text-anchor=\"middle\" font-size=\"16\"", title);
 }
 
 /* The strata over all sites, the sites where there are no strata, or the one curve there is. */
