@@ -491,8 +491,8 @@ const cli_command cli_privacy[] = {
      .summary = "accuracy against epsilon, with and without local training",
      .arguments = "[config.yaml]",
      .about = "Trains with simulated noise for each epsilon, several times, once with the planned "
-              "epochs and once with a single one, and shows the accuracy. An experiment on the "
-              "training data: not private.",
+              "epochs and, where these are several, once with a single one, and shows the "
+              "accuracy. An experiment on the training data: not private.",
      .examples = "fedplt privacy tradeoff --data hospitals.csv --schema hospitals.schema.yaml\n"
                  "fedplt privacy tradeoff --epsilons 0.5,1,2,4,8 --repeats 20",
      .most = 1,

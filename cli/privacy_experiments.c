@@ -418,8 +418,10 @@ static fplt_status print_tradeoff(const fplt_tradeoff_result *result, fplt_error
         return status;
     for (size_t i = 0; i < 2 * result->count; i++) {
         const fplt_tradeoff_point *point = point_at(result, i);
+        if (i % 2 && point_at(result, i - 1)->epochs == 1)
+            continue; /* the row above is that training */
         fplt__table_number(table, point->epsilon, 4);
-        fplt__table_text(table, i % 2 ? "one epoch" : "local");
+        fplt__table_text(table, point->epochs == 1 ? "one epoch" : "local");
         fplt__table_whole(table, point->epochs);
         fplt__table_whole(table, (long long)point->rounds);
         fplt__table_number(table, point->noise_tau, 4);
@@ -444,11 +446,19 @@ static fplt_status draw_tradeoff(const fplt_tradeoff_result *result, const char 
     if (status)
         return status;
     fplt__series series[2] = {{.name = "local training"}, {.name = "one epoch a round"}};
-    for (size_t s = 0; s < 2; s++) {
+    size_t curves = 1;
+    for (size_t i = 0; i < count; i++)
+        if (result->local[i].epochs > 1)
+            curves = 2;
+    if (curves == 1)
+        series[0].name = "one epoch a round, as planned";
+    for (size_t s = 0; s < curves; s++) {
         const fplt_tradeoff_point *from = s ? result->single : result->local;
         double *x = points + 4 * count * s, *y = x + count, *low = y + count, *high = low + count;
         for (size_t i = 0; i < count; i++) {
-            x[i] = from[i].epsilon * (s ? 1.015 : 1 / 1.015); /* bars side by side */
+            x[i] = from[i].epsilon; /* bars of two curves side by side */
+            if (curves == 2)
+                x[i] *= s ? 1.015 : 1 / 1.015;
             y[i] = from[i].quality;
             low[i] = y[i] - from[i].deviation;
             high[i] = y[i] + from[i].deviation;
@@ -466,7 +476,7 @@ static fplt_status draw_tradeoff(const fplt_tradeoff_result *result, const char 
                        .target = result->without_noise,
                        .target_label = "without noise",
                        .series = series,
-                       .count = 2};
+                       .count = curves};
     status = privacy_draw(&plot, path, error);
     free(points);
     return status;

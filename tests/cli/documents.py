@@ -112,6 +112,14 @@ def of_tradeoff(place):
     document = holds(place, "privacy tradeoff", "--agents", 2, "--rows", 30, "--rounds", 5, "--epsilons", "1,4",
                      "--repeats", 2)
     assert len(document["points"]) == 4 and 0.5 < document["without_noise"] <= 1
+    # where the plan has one epoch a round the second training would be the first again: measured, and told, once
+    words = ["--agents", 2, "--rows", 30, "--rounds", 5, "--epsilons", "1,4", "--repeats", 2,
+             "--algorithm", "fed-plt"]
+    for epochs, rows in ((1, 2), (3, 4)):
+        told = place.run("privacy", "tradeoff", *words, "--epochs", epochs).stdout
+        assert told.count("one epoch") == 2 and told.count("local") == rows - 2, told
+        first, second = holds(place, "privacy tradeoff", *words, "--epochs", epochs)["points"][:2]
+        assert ({**first, "local_training": False} == second) == (epochs == 1), (first, second)
 
 
 def of_audit(place):

@@ -133,7 +133,9 @@ fplt_status fplt_tradeoff_run(fplt_settings *settings, const fplt_tradeoff_setti
         point->epsilon = wanted->epsilons[i % count];
         if (i == count && (status = fplt_settings_set(settings, "epochs", "1", "tradeoff", error)))
             goto failed;
-        if ((status = run_point(settings, wanted->repeats, point, result, error)))
+        if (i >= count && result->local[i - count].epochs == 1)
+            *point = result->local[i - count]; /* the same plan and the same seeds */
+        else if ((status = run_point(settings, wanted->repeats, point, result, error)))
             goto failed;
         if (wanted->watch && wanted->watch(wanted->context, i + 1, 2 * count))
             result->stopped = 1;
