@@ -23,6 +23,8 @@ enum fplt__planted_fault {
     FPLT__REVEALS,   /* and to one without a member, with secure aggregation and without noise */
     FPLT__ANSWERS_TWICE,    /* the agent answers a second, different task of a round */
     FPLT__FORGETS_ANSWERED, /* and one of a round whose update was refused */
+    FPLT__LONGER_RUN,       /* each repair adds a round to those of the plan, at both sides */
+    FPLT__FORGETS_CHARGES,  /* a new process does not count the rounds that the ledger charged */
     FPLT__FAULTS
 };
 

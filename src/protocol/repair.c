@@ -309,7 +309,8 @@ static int can_do_without(const fplt__leader *leader)
     return !leader->plan.shape.mirrored && !fplt__leader_needs_all(leader);
 }
 
-/* All are in: the sums become those of what was sent, and the next incarnation is open. */
+/* All are in: the sums become those of what was sent, and the next incarnation is open. The number of the interrupted
+ * round is used up; if it was the last of the plan, the stopping rules end the run before another round opens. */
 static void open_leg(fplt__leader *leader)
 {
     FPLT__ASSERT(leader->record.state == FPLT__REPAIR && !leader->commit.pending);
@@ -334,6 +335,7 @@ static void open_leg(fplt__leader *leader)
     leader->record.state = FPLT__ROUND;
     leader->record.hub_changed = 1;
     leader->settings.repair = 0;
+    leader->evaluation.due |= !FPLT__PLANTED(FPLT__LONGER_RUN);
     fplt__leader_log(leader, UINT32_MAX, "leg", "leg %u begins with round %llu",
                      leader->record.incarnation, (unsigned long long)leader->record.round);
     fplt__round_choose(leader);

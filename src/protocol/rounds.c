@@ -92,6 +92,8 @@ void fplt__round_open(fplt__leader *leader)
 {
     FPLT__ASSERT(leader->record.state == FPLT__ROUND && !leader->open.is_open);
     FPLT__ASSERT(!leader->commit.pending && !leader->evaluation.due && !leader->ask.kind);
+    FPLT__ASSERT(leader->record.round < leader->plan.stopping.rounds ||
+                 FPLT__PLANTED(FPLT__LONGER_RUN));
     fplt_error error;
     for (uint32_t i = 0; fplt__leader_needs_all(leader) && i < leader->settings.members; i++)
         if (!fplt__is_standing(leader, i)) {

@@ -230,7 +230,7 @@ void fplt__site_count_adopted(fplt__site *site)
 {
     fplt__site_record *record = &site->record;
     if (memcmp(site->charged.run, &record->hash, sizeof record->hash) == 0 &&
-        site->charged.rounds > record->charges) {
+        site->charged.rounds > record->charges && !FPLT__PLANTED(FPLT__FORGETS_CHARGES)) {
         record->charges = site->charged.rounds;
         FPLT__ASSERT(record->charges > 0);
         record->changed |= FPLT__SITE_RUN;

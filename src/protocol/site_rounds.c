@@ -231,12 +231,13 @@ static fplt_status compute(fplt__site *site, fplt_error *error)
 
 /* Whether the task is of a round that may still be trained: one of the plan, after those that are over, and not one that
  * was answered: a second answer would be one more point that the coordinator chooses. Otherwise nothing is computed,
- * charged or dropped. Each incarnation begins with the round after the one that it interrupts, so its numbers reach one
- * further. */
+ * charged or dropped. A repair uses up the number of the round that it interrupts, so no incarnation adds a round. */
 static int is_due(fplt__site *site, const fplt__frame *task)
 {
     const fplt__site_record *record = &site->record;
-    unsigned long long round = task->round, rounds = site->agreement->rounds + record->incarnation;
+    unsigned long long round = task->round, rounds = site->agreement->rounds;
+    if (FPLT__PLANTED(FPLT__LONGER_RUN))
+        rounds += record->incarnation;
     int is_staged = record->has_staged && record->staged_round >= record->over;
     uint64_t first = is_staged ? record->staged_round : record->over;
     const char *word = "failed";

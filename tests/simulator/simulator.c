@@ -44,7 +44,7 @@ enum {
     N = DISK_MEMBERS,
     DIMENSION = DISK_DIMENSION,
     MIRRORED = 16,
-    ROUNDS = 6,
+    ROUNDS = TINY_ROUNDS,
     RECORDS = 10,
     STORED_MIN = 60, /* schedules on the real store: so many, and one for so many others */
     STORED_SHARE = 10,
@@ -181,6 +181,7 @@ typedef struct world {
         uint64_t id; /* of the request under way */
         int quit;
         unsigned charges, released; /* of the ledger; different messages that left */
+        fplt__receipt receipt;      /* of the ledger, for the run that it charged last */
         int ended;
         int has_sent;
         fplt__digest sent; /* the plan under which its first update left */
@@ -537,10 +538,12 @@ static void watch_plan(unsigned i, const fplt__digest *plan)
                                     : "updates of one run under two plans");
 }
 
-/* One task for each exchange of a round, unless the disk of the agent was restored: a second one would be a point more
- * that the coordinator chooses. */
+/* Rounds of the plan only, whatever was repaired. One task for each exchange of a round, unless the disk of the agent was
+ * restored: a second one would be a point more that the coordinator chooses. */
 static void watch_answer(unsigned i, const fplt__frame *frame)
 {
+    if (frame->round >= ROUNDS)
+        violate("a round beyond those of the plan is answered");
     for (size_t k = 0; k < w.bodies && !w.restored_site[i]; k++)
         if (w.body[k].site == i && w.body[k].round == frame->round &&
             w.body[k].exchange == frame->exchange && fplt__same(&w.body[k].plan, &frame->plan) &&
@@ -1010,6 +1013,22 @@ static void check_gather(const fplt__site_action *action)
         violate("facts are asked for without the proposal that was agreed to");
 }
 
+/* The ledger. The cap is of what one run charges: a round that is computed twice, because a crash came after its charge,
+ * counts twice. */
+static void charge(struct site *site, const fplt__digest *run)
+{
+    fplt__receipt *receipt = &site->receipt;
+    if (memcmp(receipt->run, run, sizeof receipt->run) != 0)
+        receipt->rounds = 0;
+    memcpy(receipt->run, run, sizeof receipt->run);
+    receipt->rounds++;
+    site->charges++;
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        receipt->spent.against[k] = site->charges;
+    if (receipt->rounds > TINY_CAP)
+        violate("more rounds are charged than the plan's cap");
+}
+
 static void site_perform(unsigned i)
 {
     struct site *site = &w.site[i];
@@ -1037,10 +1056,9 @@ static void site_perform(unsigned i)
             next = 1;
             then.kind = FPLT__SITE_FULL;
             if (!happens(FULL, 20)) {
-                site->charges++;
+                charge(site, &action->hash);
                 then.kind = FPLT__SITE_CHARGED;
-                for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
-                    then.charged.spent.against[k] = site->charges;
+                then.charged = site->receipt;
                 if (happens(AFTER, 10)) {
                     site_crash(i, NULL);
                     return;
@@ -1102,9 +1120,6 @@ static void site_start(unsigned i)
         fplt__secagg_planted != FPLT__ANSWERS_FROM_DISK)
         fplt__put64(settings.root + 1, ++roots);
     fplt__site_record record = site_disk_read(d);
-    fplt__receipt charged = {.rounds = 0};
-    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
-        charged.spent.against[k] = site->charges;
     if (fplt__site_create(&settings, &site->machine, &error))
         exit(2);
     if (d->there) {
@@ -1114,7 +1129,7 @@ static void site_start(unsigned i)
             violate("an agent's store does not give back what was written");
         record = found ? *found : record;
     }
-    if (fplt__site_open(site->machine, w.now, d->there ? &record : NULL, &charged, &error)) {
+    if (fplt__site_open(site->machine, w.now, d->there ? &record : NULL, &site->receipt, &error)) {
         violate("an agent cannot open its own state");
         return;
     }
@@ -1734,17 +1749,20 @@ static const char *const fault_names[FPLT__FAULTS] = {
     [FPLT__TWO_PLANS] = "a run is joined again under another plan",
     [FPLT__REVEALS] = "a run goes on without a member, with sums and without noise",
     [FPLT__ANSWERS_TWICE] = "a round is answered again with other contents",
-    [FPLT__FORGETS_ANSWERED] = "and after its update was refused"};
+    [FPLT__FORGETS_ANSWERED] = "and after its update was refused",
+    [FPLT__LONGER_RUN] = "each repair adds a round",
+    [FPLT__FORGETS_CHARGES] = "a new process does not count what the ledger charged"};
 
 /* Among which schedules a fault is looked for. */
 static const enum wanted fault_wanted[FPLT__FAULTS] = {
-    [FPLT__NO_PROOF] = OLD_DISKS,         [FPLT__BY_ROUND] = OLD_DISKS,
-    [FPLT__WAITS_FOR_GONE] = BRAZEN,      [FPLT__HEARS_GONE] = BRAZEN,
-    [FPLT__ONE_DIVERGES] = LYING,         [FPLT__NO_RECORDS] = LYING,
-    [FPLT__HALF_ROUND] = FALSE_LEAD,      [FPLT__WAITS_FOR_SILENT] = SILENT,
-    [FPLT__NO_SYNC] = REAL_STORE,         [FPLT__TWO_PLANS] = SECOND_PLAN,
-    [FPLT__REVEALS] = SECURE_EXCLUDES,    [FPLT__ANSWERS_TWICE] = FALSE_LEAD,
-    [FPLT__FORGETS_ANSWERED] = FALSE_LEAD};
+    [FPLT__NO_PROOF] = OLD_DISKS,          [FPLT__BY_ROUND] = OLD_DISKS,
+    [FPLT__WAITS_FOR_GONE] = BRAZEN,       [FPLT__HEARS_GONE] = BRAZEN,
+    [FPLT__ONE_DIVERGES] = LYING,          [FPLT__NO_RECORDS] = LYING,
+    [FPLT__HALF_ROUND] = FALSE_LEAD,       [FPLT__WAITS_FOR_SILENT] = SILENT,
+    [FPLT__NO_SYNC] = REAL_STORE,          [FPLT__TWO_PLANS] = SECOND_PLAN,
+    [FPLT__REVEALS] = SECURE_EXCLUDES,     [FPLT__ANSWERS_TWICE] = FALSE_LEAD,
+    [FPLT__FORGETS_ANSWERED] = FALSE_LEAD, [FPLT__LONGER_RUN] = OLD_DISKS,
+    [FPLT__FORGETS_CHARGES] = OLD_DISKS};
 
 /* Faults of secure aggregation, and among which schedules they are looked for. */
 static const struct secure_fault {

@@ -14,7 +14,7 @@
 #define TINY_MEMBERS 3 /* of the simulator of quorums more */
 #endif
 
-enum { TINY_AGENTS = TINY_MEMBERS, TINY_DIMENSION = 2, TINY_ROUNDS = 6, TINY_CAP = 1000 };
+enum { TINY_AGENTS = TINY_MEMBERS, TINY_DIMENSION = 2, TINY_ROUNDS = 6, TINY_CAP = TINY_ROUNDS };
 
 static const char tiny_proposal[] = "proposal", tiny_document[] = "plan";
 

@@ -529,7 +529,7 @@ static void test_older_round(void **state)
     leave(&place);
 }
 
-/* A plan of ten rounds: an eleventh is not trained, with privacy or without. */
+/* A plan of ten rounds: an eleventh is not trained, with privacy or without, and not after a repair. */
 static void test_round_beyond_plan(void **state)
 {
     (void)state;
@@ -549,6 +549,17 @@ static void test_round_beyond_plan(void **state)
         ask(&place, (fplt__frame){.kind = FPLT__TRAIN, .round = 9});
         assert_int_equal(place.sent[FPLT__UPDATE], 2);
         assert_int_equal(place.charges, private);
+        answer(&place, 202, NULL, 0);
+        ask(&place, (fplt__frame){.kind = FPLT__ENROL, .round = 9, .cohort = N, .incarnation = 1});
+        answer(&place, 202, NULL, 0);
+        ask(&place,
+            (fplt__frame){
+                .kind = FPLT__VERDICT, .exchange = 1, .round = 10, .cohort = 1, .incarnation = 1});
+        assert_int_equal(fplt__site_get_view(place.site).incarnation, 1);
+        ask(&place, (fplt__frame){.kind = FPLT__TRAIN, .round = 10, .incarnation = 1});
+        assert_int_equal(place.sent[FPLT__UPDATE], 3); /* two updates and its vectors */
+        assert_int_equal(place.charges, private);
+        assert_non_null(strstr(place.sentence, "but the plan has 10 rounds"));
         leave(&place);
     }
 }

@@ -138,7 +138,8 @@ static void enrol_rest(void)
     assert_int_equal(state_of_run(), FPLT__ROUND);
 }
 
-static void enrol_all(void)
+/* All send their vectors; then the run is in the given state. */
+static void enrol_all(fplt__leader_state then)
 {
     uint32_t incarnation = fplt__leader_get_view(w.leader).incarnation;
     for (uint32_t i = 0; i < N; i++) {
@@ -151,7 +152,7 @@ static void enrol_all(void)
         member->has_staged = 0;
         member->chain = fplt__chain_begin(&w.hash, incarnation + 1, i, &member->staged_digest);
     }
-    assert_int_equal(state_of_run(), FPLT__ROUND);
+    assert_int_equal(state_of_run(), then);
     assert_int_equal(fplt__leader_get_view(w.leader).incarnation, incarnation + 1);
 }
 
@@ -206,11 +207,33 @@ static void test_third_repair(void **state)
     for (int k = 0; k < 2; k++) {
         lose(1);
         assert_int_equal(state_of_run(), FPLT__REPAIR);
-        enrol_all();
+        enrol_all(FPLT__ROUND);
         whole_round(N);
     }
     lose(1);
     assert_int_equal(state_of_run(), FPLT__HALTED);
+}
+
+/* A repair uses up the number of the round that it interrupts: no round follows the last of the plan. */
+static void test_rounds_of_plan(void **state)
+{
+    (void)state;
+    for (uint64_t closed = 1; closed < 3; closed++) {
+        begin_for("fed-plt", 1, "all", 3);
+        for (uint64_t k = 0; k < closed; k++)
+            whole_round(N);
+        lose(1);
+        enrol_all(closed < 2 ? FPLT__ROUND : FPLT__DONE);
+        assert_int_equal(fplt__leader_get_view(w.leader).round, closed + 1);
+        for (uint32_t i = 0; closed == 1 && i < N; i++)
+            poll(i);
+        for (uint32_t i = 0; closed == 1 && i < N; i++)
+            answer(i, 100 + i);
+        assert_int_equal(state_of_run(), FPLT__DONE);
+        assert_string_equal(w.record.outcome, "rounds-done");
+        assert_int_equal(w.record.round, 3);
+        end(NULL);
+    }
 }
 
 /* A incarnation is open to the member whose enrolment its chain began with, and to no other enrolment. */
@@ -222,7 +245,7 @@ static void test_opened(void **state)
         whole_round(N);
         struct member old = w.member[2];
         lose(1);
-        enrol_all();
+        enrol_all(FPLT__ROUND);
         fplt__report report = report_of(&old); /* it has not heard yet */
         report.has_proof = 0;
         report.has_enrolled = 1;
@@ -446,6 +469,7 @@ int main(void)
         cmocka_unit_test_teardown(test_accepted_without_closing, end),
         cmocka_unit_test_teardown(test_proof, end),
         cmocka_unit_test_teardown(test_third_repair, end),
+        cmocka_unit_test_teardown(test_rounds_of_plan, end),
         cmocka_unit_test_teardown(test_opened, end),
         cmocka_unit_test_teardown(test_third_loss_alone, end),
         cmocka_unit_test_teardown(test_left_out, end),

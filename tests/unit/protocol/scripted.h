@@ -251,7 +251,7 @@ static inline void hear_verdict(uint32_t i)
 }
 
 /* `private`: nothing is measured; `rule`: who takes part. */
-static inline void begin_as(const char *algorithm, int private, const char *rule)
+static inline void begin_for(const char *algorithm, int private, const char *rule, uint64_t rounds)
 {
     fplt_error error;
     char *text;
@@ -266,7 +266,7 @@ static inline void begin_as(const char *algorithm, int private, const char *rule
                                   .document_size = sizeof tiny_document,
                                   .hash = w.hash};
     fplt__leader_plan plan = tiny_lead_plan(&w.plan, rule, private, NULL);
-    plan.agreement->rounds = 1000;
+    plan.agreement->rounds = rounds;
     assert_ok(fplt__leader_create(&settings, &w.leader, &error), error);
     assert_ok(fplt__leader_open(w.leader, w.now, &record, &plan, &error), error);
     perform();
@@ -279,6 +279,11 @@ static inline void begin_as(const char *algorithm, int private, const char *rule
         fplt__free(text);
     }
     assert_int_equal(state_of_run(), FPLT__ROUND);
+}
+
+static inline void begin_as(const char *algorithm, int private, const char *rule)
+{
+    begin_for(algorithm, private, rule, 1000);
 }
 
 static inline void begin_with(const char *algorithm, int private)
