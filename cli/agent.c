@@ -5,6 +5,7 @@
 
 #include "federating.h"
 #include "privacy.h"
+#include "sandbox.h"
 #include "service.h"
 #include "federation/plan/program.h"
 
@@ -192,7 +193,9 @@ static fplt_status declare_agent(const cli_call *cli, fplt_settings *settings, f
 {
     (void)cli;
     fplt_status status = fplt_federation_site_declare(settings, error);
-    return status ? status : fplt_settings_add(settings, "output", cli_log_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "output", cli_log_table, error);
+    return status ? status : fplt_settings_add(settings, "process", cli_sandbox_table, error);
 }
 
 static fplt_status take_part(cli_call *cli, fplt_error *error)
@@ -200,7 +203,9 @@ static fplt_status take_part(cli_call *cli, fplt_error *error)
     fplt_federation_watch watch = cli_federation_watch(cli->settings);
     fplt_federation_outcome outcome;
     cli_protect_process();
-    fplt_status status = fplt_federation_take_part(cli->settings, &watch, &outcome, error);
+    fplt_status status = cli_sandbox_enter(fplt_settings_text(cli->settings, "sandbox"), error);
+    if (!status)
+        status = fplt_federation_take_part(cli->settings, &watch, &outcome, error);
     if (!status)
         cli_federation_outcome(&outcome);
     return status;

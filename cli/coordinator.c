@@ -1,5 +1,6 @@
 /* fedplt coordinator: leads one federation. */
 #include "federating.h"
+#include "sandbox.h"
 #include "service.h"
 #include "federation/plan/program.h"
 
@@ -8,7 +9,9 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     (void)cli;
     fplt_status status =
         fplt_settings_add(settings, "federation", fplt_federation_lead_table, error);
-    return status ? status : fplt_settings_add(settings, "output", cli_log_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "output", cli_log_table, error);
+    return status ? status : fplt_settings_add(settings, "process", cli_sandbox_table, error);
 }
 
 static const cli_call *original; /* the call as it was made */
@@ -37,7 +40,9 @@ static fplt_status run_coordinator(cli_call *cli, fplt_error *error)
     fplt_federation_outcome outcome;
     cli_protect_process();
     cli_allow_descriptors();
-    fplt_status status = fplt_federation_lead(cli->settings, &watch, &outcome, error);
+    fplt_status status = cli_sandbox_enter(fplt_settings_text(cli->settings, "sandbox"), error);
+    if (!status)
+        status = fplt_federation_lead(cli->settings, &watch, &outcome, error);
     if (!status && !fplt_settings_switch(cli->settings, "dry-run"))
         cli_federation_outcome(&outcome);
     cli_clear(&latest);
@@ -51,8 +56,10 @@ static fplt_status withdraw(cli_call *cli, fplt_error *error)
     char path[4200] = "";
     cli_protect_process();
     cli_allow_descriptors();
-    fplt_status status =
-        fplt__federation_withdraw(cli->settings, cli->arguments[1], &watch, &outcome, path, error);
+    fplt_status status = cli_sandbox_enter(fplt_settings_text(cli->settings, "sandbox"), error);
+    if (!status)
+        status = fplt__federation_withdraw(cli->settings, cli->arguments[1], &watch, &outcome, path,
+                                           error);
     if (!status)
         cli_federation_outcome(&outcome);
     if (!status && *path)

@@ -3,6 +3,7 @@
 #include <yaml.h>
 
 #include "cli.h"
+#include "sandbox.h"
 #include "data/dataset_access.h"
 #include "objective/objective_access.h"
 
@@ -53,6 +54,7 @@ static fplt_status run_version(cli_call *cli, fplt_error *error)
 #endif
         {"kernels", kernels},
         {"mpi", cli_ranks_version()},
+        {"sandbox", cli_sandbox_version()},
         {"sources", doors},
         {"jansson", jansson_version_str()},
         {"libsodium", sodium_version_string()},

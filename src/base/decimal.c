@@ -144,7 +144,7 @@ static int seventeen(struct binary v, struct decimal *made)
 /* ---- text ---- */
 
 /* Digits of a number below 10^8, with zeros before it. */
-static void put_eight(uint32_t number, char *text)
+static inline void put_eight(uint32_t number, char *text)
 {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324"
                                 "25262728293031323334353637383940414243444546474849"

@@ -201,6 +201,14 @@ static unsigned take_eight(const char *c, uint64_t *mantissa)
     return count;
 }
 
+/* Not inlined: a structure on the stack would put a stack guard into every call of fplt__number_scan. */
+__attribute__((noinline)) static int nearest_long(uint64_t mantissa, ptrdiff_t exponent,
+                                                  int negative, double *value)
+{
+    struct decimal decimal = {mantissa, exponent, negative, 0};
+    return nearest(&decimal, value);
+}
+
 /* Up to 19 digits fit the mantissa, and more are counted only at the end: most numbers are short and have
  * no exponent. */
 const char *fplt__number_scan(const char *at, const char *end, double *value)
@@ -230,8 +238,7 @@ const char *fplt__number_scan(const char *at, const char *end, double *value)
         *value = negative ? -size : size;
         return c;
     }
-    struct decimal decimal = {mantissa, -fraction, negative, 0};
-    return nearest(&decimal, value) ? c : NULL;
+    return nearest_long(mantissa, -fraction, negative, value) ? c : NULL;
 }
 
 static fplt__number parse_word(fplt__span span)

@@ -151,19 +151,25 @@ void fplt__marks_begin(fplt__marks *marks, const char *text, const char *end, co
     marks->count = marks->used = 0;
 }
 
+/* The next window. A function of its own: a variable whose address is taken would put a stack guard into every call of
+ * fplt__marks_more, one for each field. */
+__attribute__((noinline)) static void find_marks(fplt__marks *marks)
+{
+    size_t left = (size_t)(marks->end - marks->next),
+           size = left < FPLT__WINDOW ? left : FPLT__WINDOW;
+    int plain = marks->plain == marks->next;
+    marks->text = marks->next;
+    marks->next += size;
+    marks->used = 0;
+    marks->count = marks->scan->find(marks->text, size, marks->signs, marks->at, &plain);
+    if (plain)
+        marks->plain = marks->next;
+}
+
 size_t fplt__marks_more(fplt__marks *marks)
 {
-    while (marks->used == marks->count && marks->next < marks->end) {
-        size_t left = (size_t)(marks->end - marks->next),
-               size = left < FPLT__WINDOW ? left : FPLT__WINDOW;
-        int plain = marks->plain == marks->next;
-        marks->text = marks->next;
-        marks->next += size;
-        marks->used = 0;
-        marks->count = marks->scan->find(marks->text, size, marks->signs, marks->at, &plain);
-        if (plain)
-            marks->plain = marks->next;
-    }
+    while (marks->used == marks->count && marks->next < marks->end)
+        find_marks(marks);
     return marks->count - marks->used;
 }
 
