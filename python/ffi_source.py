@@ -16,6 +16,25 @@ import cffi
 # Public, but of no use from Python.
 DROPPED = ("fplt_error_set", "fplt_error_prefix")
 
+# The functions of an algorithm in Python (fedplt/algorithm.py); `slot` says which.
+ALGORITHM = (
+    "void fpltpy_algorithm_choose(int slot, const fplt_facts *facts, double *parameter)",
+    "double fpltpy_algorithm_step(int slot, const fplt_facts *facts, const double *parameter)",
+    "double fpltpy_algorithm_inverse_rho(int slot, const fplt_facts *facts, const double *parameter)",
+    "void fpltpy_algorithm_begin(int slot, fplt_agent *agent, const double *start, const double *second)",
+    "void fpltpy_algorithm_begin_coordinator(int slot, fplt_coordinator *coordinator, const double *start)",
+    "void fpltpy_algorithm_plan(int slot, const fplt_coordinator *coordinator, fplt_round *round)",
+    "int fpltpy_algorithm_broadcast(int slot, const fplt_coordinator *coordinator, const fplt_round *round,"
+    " unsigned exchange, double *down)",
+    "int fpltpy_algorithm_local(int slot, fplt_agent *agent, const fplt_round *round, unsigned exchange,"
+    " const double *down, double *up, fplt_error *error)",
+    "void fpltpy_algorithm_absorb(int slot, fplt_coordinator *coordinator, const fplt_round *round,"
+    " unsigned exchange, const double *sum)",
+    "void fpltpy_algorithm_finish(int slot, fplt_agent *agent, const fplt_round *round, const double *down)",
+    "int fpltpy_algorithm_model(int slot, const fplt_coordinator *coordinator, double *x)",
+)
+SLOTS = 32  # algorithms in Python that may exist at the same time
+
 # Called by the library, defined in Python (fedplt/_core.py and its users).
 CALLBACKS = """
 extern "Python" int fpltpy_tick(void *handle, const fplt_progress *progress);
@@ -35,7 +54,7 @@ extern "Python" void fpltpy_finding(void *handle, int holds, const char *sentenc
 extern "Python" void fpltpy_member(void *handle, const fplt_federation_member *member);
 extern "Python" void fpltpy_event(void *handle, const fplt_federation_event *event);
 extern "Python" int fpltpy_agree(void *handle, const char *proposal, const char *hash);
-"""
+""" + "".join(f'extern "Python" {prototype};\n' for prototype in ALGORITHM)
 
 # What is simpler, or quicker, in C.
 TYPES = """
@@ -60,7 +79,8 @@ int fpltpy_stop(void *context);
 size_t fpltpy_records(void *context, uint32_t agent);
 void fpltpy_curvature(void *context, uint32_t agent, double *lowest, double *highest);
 const fplt_solver *fpltpy_solver(int steps);
-"""
+void fpltpy_algorithm_fill(int slot, fplt_algorithm *table);
+""" + f"#define FPLTPY_SLOTS {SLOTS}\n"
 
 HELPERS = """
 #include <time.h>
@@ -147,6 +167,30 @@ const fplt_solver *fpltpy_solver(int steps)
 """
 
 
+def trampolines():
+    """The library's functions of an algorithm have no context: one set of them a slot."""
+    lines = [f"#define FPLTPY_SLOTS {SLOTS}", *(f"static {prototype};" for prototype in ALGORITHM),
+             "#define FPLTPY_SLOT(k) \\"]
+    names = []
+    for prototype in ALGORITHM:
+        kind, name, words = re.match(r"(\w+) fpltpy_algorithm_(\w+)\(int slot, (.*)\)$", prototype).groups()
+        names.append(name)
+        passed = ", ".join(re.findall(r"(\w+)(?:,|$)", words))
+        found = f"fpltpy_algorithm_{name}(k, {passed})"
+        if kind == "int":
+            kind, found = "fplt_status", f"(fplt_status){found}"
+        lines.append(f"    static {kind} fpltpy_##k##_{name}({words}) {{ "
+                     f"{'' if kind == 'void' else 'return '}{found}; }} \\")
+    table = ", ".join(f".{name} = fpltpy_##k##_{name}" for name in names)
+    lines += ["    static const fplt_algorithm fpltpy_##k##_table = {" + table + "};",
+              *(f"FPLTPY_SLOT({k})" for k in range(SLOTS)),
+              "static const fplt_algorithm *const fpltpy_tables[] = {"
+              + ", ".join(f"&fpltpy_{k}_table" for k in range(SLOTS)) + "};",
+              "static void fpltpy_algorithm_fill(int slot, fplt_algorithm *table)", "{",
+              *(f"    table->{name} = fpltpy_tables[slot]->{name};" for name in names), "}"]
+    return "\n".join(lines) + "\n"
+
+
 def includes(include):
     """Every public header."""
     return "".join(f'#include "fedplt/{path.name}"\n' for path in sorted(pathlib.Path(include, "fedplt").glob("*.h")))
@@ -177,7 +221,7 @@ def main(output, include, *compiler):
     ffi.cdef(declarations(include, compiler))
     ffi.cdef(TYPES + CALLBACKS + DECLARED)
     ffi.set_source("fedplt._fedplt", includes(include) + TYPES + re.sub(r"(?m)^(?=\w.*\bfpltpy_\w+\(.*\)$)",
-                                                            "static ", HELPERS))
+                                                            "static ", HELPERS) + trampolines())
     ffi.emit_c_code(output)
 
 

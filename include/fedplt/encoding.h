@@ -20,6 +20,11 @@ extern "C" {
 FPLT_API size_t fplt_plan_encode(const fplt_plan *plan, void *bytes, size_t room);
 FPLT_API fplt_status fplt_plan_decode(const void *bytes, size_t size, fplt_plan *plan,
                                       fplt_error *error);
+/* Decodes a plan that may be of the algorithm `custom`, a table of the caller's own (fedplt/algorithm.h), borrowed as long as
+ * the plan is used; NULL: none. The table is taken where the plan has its name. FPLT_BAD_DATA as by fplt_plan_decode. */
+FPLT_API fplt_status fplt_plan_decode_custom(const void *bytes, size_t size,
+                                             const fplt_algorithm *custom, fplt_plan *plan,
+                                             fplt_error *error);
 
 /* A round: number, cohort, position and scalars; fplt_round_decode makes epochs and common randomness from the plan's
  * seed. */

@@ -21,13 +21,14 @@ __version__ = version()
 _LATER = {
     "FedPLTClassifier": "estimators", "FedPLTRegressor": "estimators", "FedPLTPoisson": "estimators",
     "FedPLTCox": "estimators",
+    "Algorithm": "algorithm",
     "Costs": "costs", "Solver": "costs", "minimise": "costs",
     "train": "experiment", "simulate": "experiment", "compare": "experiment", "tune": "experiment",
     "theory": "experiment", "paper": "experiment", "algorithms": "experiment",
     "Plan": "steps", "Hub": "steps", "Node": "steps",
     "Coordinator": "federation", "Agent": "federation",
 }
-_MODULES = ("costs", "estimators", "experiment", "federation", "steps", "torch")
+_MODULES = ("algorithm", "costs", "estimators", "experiment", "federation", "steps", "torch")
 
 
 def __getattr__(name: str) -> Any:

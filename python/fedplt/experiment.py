@@ -12,6 +12,7 @@ from fedplt._core import (BadValue, Diverged, GIVEN, STOP, Settings, Trainer, Ve
 from fedplt._data import Dataset, number_of
 from fedplt._fedplt import ffi, lib
 from fedplt._frames import axes, frame, latex, pandas_or_refuse
+from fedplt.algorithm import Algorithm, find, names, own as own_methods
 from fedplt.costs import Costs, as_solver
 from fedplt.privacy import Privacy
 
@@ -162,22 +163,13 @@ def _compared(one: Any) -> dict[str, Any]:
     return row
 
 
-def _algorithms(names: str | Iterable[str] | None) -> list[Any]:
-    found = []
-    for name in [names] if isinstance(names, str) else names or ():
-        algorithm = lib.fplt_algorithm_find(name.encode())
-        if not algorithm:
-            raise BadValue(f"there is no algorithm {name!r}; there are {', '.join(algorithms())}")
-        found.append(algorithm)
-    return found
+def _algorithms(wanted: str | Algorithm | Iterable[str | Algorithm] | None) -> list[str | Algorithm]:
+    return [wanted] if isinstance(wanted, (str, Algorithm)) else list(wanted or ())
 
 
 def algorithms() -> list[str]:
     """The algorithms there are."""
-    found: list[str] = []
-    while one := lib.fplt_algorithm_list(len(found)):
-        found.append(text(one.name))
-    return found
+    return names()
 
 
 def _compare_settings(values: Mapping[str, tuple[Any, str]], own_data: bool) -> Settings:
@@ -188,11 +180,12 @@ def _compare_settings(values: Mapping[str, tuple[Any, str]], own_data: bool) -> 
     return Settings(values, declare)
 
 
-def compare(algorithms: str | Sequence[str] | None = None, *, runs: int = 20, tune: bool = False,
+def compare(algorithms: str | Algorithm | Sequence[str | Algorithm] | None = None, *, runs: int = 20, tune: bool = False,
             points: int | None = None, X: Any = None, y: Any = None, sites: Any = None, costs: Any = None,
             solver: Any = None, threads: int | None = None,
             callback: Callable[[tuple[int, int]], Any] | None = None, **settings: Any) -> Comparison:
-    """Runs algorithms (None: all) on the same problem to a common criterion, `runs` times each. tune:
+    """Runs algorithms (None: all; names, or instances of fedplt.Algorithm) on the same problem to a common criterion,
+    `runs` times each. tune:
     searches each one's parameters and step first, with the same effort. Data in memory, own costs, files
     (data=...) or, by default, the paper's problem drawn anew for each run. Your own data have the defaults of
     the estimators; paper=True takes the paper's. callback gets (done, total)."""
@@ -201,18 +194,21 @@ def compare(algorithms: str | Sequence[str] | None = None, *, runs: int = 20, tu
         settings["solver"] = solver
     dataset, costs = _dataset(X, y, sites, settings.get("loss"), settings), _costs(costs)
     chosen, watcher = _algorithms(algorithms), Watcher(callback)
+    in_python = own_methods(chosen)
     tables = _compare_settings(given(settings), dataset is not None)
     wanted = ffi.new("fplt_compare_settings *", lib.fplt_compare_defaults(tables.pointer))
-    array = ffi.new("fplt_algorithm *[]", chosen) if chosen else ffi.NULL
+    array = ffi.new("fplt_algorithm *[]", [find(one) for one in chosen]) if chosen else ffi.NULL
     wanted.algorithms = ffi.cast("fplt_algorithm * *", array)
     wanted.count, wanted.runs, wanted.tune = len(chosen), runs, tune
     wanted.points = points if points is not None else wanted.points
-    in_python = costs is not None or own is not None
-    wanted.threads = threads if threads is not None else 1 if in_python else 0
+    calls_python = costs is not None or own is not None or bool(in_python)
+    wanted.threads = threads if threads is not None else 1 if calls_python else 0
     wanted.watch, wanted.stop, wanted.context = WATCH, STOP, watcher.struct
     for part in (costs, own):
         if part is not None:
             part.watcher = watcher
+    for method in in_python:
+        method._watcher = watcher
     wanted.objective = costs.pointer if costs is not None else ffi.NULL
     if own is not None:
         wanted.solver, wanted.solver_context = own.pointer, own.handle

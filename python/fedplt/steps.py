@@ -20,6 +20,7 @@ import numpy as np
 from fedplt._core import BadValue, Vector, Watcher, call, error_of, text
 from fedplt._data import Dataset
 from fedplt._fedplt import ffi, lib
+from fedplt.algorithm import Algorithm, find
 from fedplt.costs import Costs
 from fedplt.privacy import Promise
 
@@ -73,43 +74,55 @@ def _given(method: Any, parameters: dict[str, float]) -> Any:
 
 class Plan:
     """What all sides agree on before the first round; parameters by the algorithm's own names. Made by one
-    side, it travels as bytes.
+    side, it travels as bytes. algorithm: a name, or an instance of fedplt.Algorithm, which every side makes by itself.
 
     lmin, lmax: the least and the greatest curvature over all agents; automatic parameters and the automatic
     step follow from them. solver, epochs: those of the agents. step: gamma where all agents share one; 0:
     automatic, which needs lmax. cohort: expected number of active agents a round; all by default."""
 
-    def __init__(self, algorithm: str, agents: int, dimension: int, *, seed: int = 0, run: int = 0,
+    def __init__(self, algorithm: str | Algorithm, agents: int, dimension: int, *, seed: int = 0, run: int = 0,
                  solver: str = "gradient", step: float = 0.0, lmin: float = 0.0, lmax: float | None = None,
                  epochs: int = 5, cohort: int | None = None, **parameters: float) -> None:
-        method = lib.fplt_algorithm_find(algorithm.encode())
-        if not method:
-            raise BadValue(f"there is no algorithm {algorithm!r}")
+        method = find(algorithm)
+        self._own = algorithm if isinstance(algorithm, Algorithm) else None
         training = ffi.new("fplt_training *")
         training.solver, training.step, training.epochs = _solver(solver), step, epochs
         if lmax is None and step == 0 and lib.fplt_algorithm_shares_step(method, training.solver):
-            raise BadValue(f"{algorithm} needs one step size for all agents: give step, or lmin and lmax of all costs")
+            raise BadValue(f"{text(method.name)} needs one step size for all agents: give step, or lmin and lmax of all costs")
         facts = ffi.new("fplt_facts *")
         facts.curvature.lowest, facts.curvature.highest = lmin, 1.0 if lmax is None else lmax
         facts.agents, facts.cohort, facts.dimension = agents, cohort or agents, dimension
         plan = self._plan = ffi.new("fplt_plan *")
         plan.seed, plan.run = seed, run
-        call(lib.fplt_plan_resolve, method, _given(method, parameters), training, facts, plan)
+        self._watched(call, lib.fplt_plan_resolve, method, _given(method, parameters), training, facts, plan)
+
+    def _watched(self, function: Any, *arguments: Any, **more: Any) -> Any:
+        """A call of the library; what a method in Python raised meanwhile is raised here."""
+        try:
+            return function(*arguments, **more)
+        finally:
+            if self._own is not None:
+                self._own._watcher.raise_failure()
 
     @classmethod
     def of(cls, promise: Promise, *, seed: int = 0, run: int = 0) -> Plan:
         """The plan of a private run (fedplt.privacy.plan)."""
         made = cls.__new__(cls)
+        made._own = None
         plan = made._plan = ffi.new("fplt_plan *")
         plan.seed, plan.run = seed, run
         call(lib.fplt_promise_resolve, promise._plan, plan)
         return made
 
     @classmethod
-    def decode(cls, message: bytes) -> Plan:
+    def decode(cls, message: bytes, algorithm: Algorithm | None = None) -> Plan:
+        """A plan from its bytes. algorithm: the method in Python that it may be of; its parameters are those of the
+        plan."""
         made = cls.__new__(cls)
+        made._own = algorithm
         made._plan = ffi.new("fplt_plan *")
-        call(lib.fplt_plan_decode, message, len(message), made._plan)
+        call(lib.fplt_plan_decode_custom, message, len(message), ffi.NULL if algorithm is None else algorithm._table,
+             made._plan)
         return made
 
     def __bytes__(self) -> bytes:
@@ -177,7 +190,7 @@ class Hub:
         self._start = None if start is None else plan._point(start)
         point = ffi.NULL if self._start is None else ffi.from_buffer("double[]", self._start)
         made = ffi.new("fplt_hub **")
-        call(lib.fplt_hub_create, plan._plan, ffi.NULL, point, made)
+        plan._watched(call, lib.fplt_hub_create, plan._plan, ffi.NULL, point, made)
         self._hub = ffi.gc(made[0], lib.fplt_hub_destroy)
         self._round: Any = None
         self._exchange = 0
@@ -190,13 +203,13 @@ class Hub:
     def ask(self, number: int, active: int | None = None) -> bytes:
         """Begins a round of so many active agents: the question for each of them."""
         self._round = ffi.new("fplt_round *")
-        lib.fplt_hub_plan(self._hub, number, active or self.plan.agents, self._round)
+        self.plan._watched(lib.fplt_hub_plan, self._hub, number, active or self.plan.agents, self._round)
         self._exchange = 0
         return self._broadcast()
 
     def _broadcast(self) -> bytes:
         down = ffi.new("double[]", max(self.plan._down(self._exchange), 1))
-        _check(lib.fplt_hub_broadcast(self._hub, self._round, self._exchange, down))
+        _check(self.plan._watched(lib.fplt_hub_broadcast, self._hub, self._round, self._exchange, down))
         return self.plan._question(self._round, self._exchange, down)
 
     def receive(self, message: bytes) -> None:
@@ -211,7 +224,7 @@ class Hub:
         `Node.accept`."""
         if self._round is None:
             raise BadValue("answers are absorbed, but nothing was asked")
-        _check(lib.fplt_hub_absorb(self._hub, self._round, self._exchange))
+        _check(self.plan._watched(lib.fplt_hub_absorb, self._hub, self._round, self._exchange))
         self._exchange += 1
         if self.asks:
             return self._broadcast()
@@ -226,7 +239,7 @@ class Hub:
 
     def model(self) -> Vector:
         x = np.empty(self.plan.dimension)
-        _check(lib.fplt_hub_model(self._hub, ffi.from_buffer("double[]", x)))
+        _check(self.plan._watched(lib.fplt_hub_model, self._hub, ffi.from_buffer("double[]", x)))
         return x
 
     def __bytes__(self) -> bytes:
@@ -271,7 +284,7 @@ class Node:
             self._kept.append(point)
             settings.start = settings.second = ffi.from_buffer("double[]", point)
         made = ffi.new("fplt_node **")
-        call(lib.fplt_node_create, plan._plan, settings, made, watcher=self._watcher)
+        plan._watched(call, lib.fplt_node_create, plan._plan, settings, made, watcher=self._watcher)
         self._node = ffi.gc(made[0], lib.fplt_node_destroy)
 
     def _keep_to(self, promise: Promise, settings: Any) -> None:
@@ -333,7 +346,7 @@ class Node:
         words = _words(count)
         if isinstance(self._kept[0], Costs):  # which several nodes may share
             self._kept[0].watcher = self._watcher
-        call(lib.fplt_node_train, self._node, made, exchange, down, words, watcher=self._watcher)
+        self.plan._watched(call, lib.fplt_node_train, self._node, made, exchange, down, words, watcher=self._watcher)
         return _bytes_of(words, count)
 
     def accept(self, finish: bytes = b"") -> None:
@@ -342,7 +355,7 @@ class Node:
             made, exchange, down = self.plan._read(finish)
             if exchange != self.plan.exchanges:
                 raise BadValue(f"the message is of exchange {exchange} of {self.plan.exchanges}, but ends no round")
-            lib.fplt_node_finish(self._node, made, down)
+            self.plan._watched(lib.fplt_node_finish, self._node, made, down)
         lib.fplt_node_accept(self._node)
 
     def __bytes__(self) -> bytes:

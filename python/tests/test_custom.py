@@ -126,12 +126,16 @@ class Place:
             self.end(leader)
 
 
-def here(**more):
-    """The same cost in one process."""
+def costs_here():
     own = {}
     exec(SITE.replace('"__main__"', "None"), own)
-    settings = {name: value for name, value in {**TRAIN, **more}.items() if name != "loss"}
-    return fedplt.minimise([own["Cost"](seed) for seed in range(len(NAMES))], 4, **settings)
+    return [own["Cost"](seed) for seed in range(len(NAMES))]
+
+
+def here(**more):
+    """The same cost in one process."""
+    settings = {name: value for name, value in {**TRAIN, **more}.items() if name != "loss" and value is not None}
+    return fedplt.minimise(costs_here(), 4, **settings)
 
 
 def weights(path):
@@ -151,6 +155,11 @@ def test_three_processes_give_the_bits_of_one(place):
     for name in NAMES:
         assert weights(place.folder / name / "out" / "model.json") == wanted
         assert "protection: secure aggregation" in place.log(name)
+    record, costs = json.loads(pathlib.Path(outcome["model"]).read_text())["training"], costs_here()
+    x = np.array(wanted)
+    assert record["objective"] == pytest.approx(sum(cost.value_and_gradient(x)[0] for cost in costs), rel=1e-12)
+    assert record["accuracy"] == sum(cost.hits(x) for cost in costs) / 90
+    assert any(f", accuracy {record['accuracy']:.4f}" in event["sentence"] for event in leader.events)
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((ROOT / "schema" / "model-custom.schema.json").read_text())
     resolver = jsonschema.RefResolver((ROOT / "schema" / "model-custom.schema.json").as_uri(), schema)
@@ -187,6 +196,30 @@ def test_an_agent_that_is_killed_goes_on_with_the_same_bits(place, aggregate):
     rounds = TRAIN["rounds"] - sum(" is void with " in event["sentence"] for event in leader.events)
     assert rounds == TRAIN["rounds"] or aggregate == "secure"
     assert outcome["rounds"] == TRAIN["rounds"] and weights(outcome["model"]) == here(rounds=rounds).x.tolist()
+
+
+@pytest.mark.parametrize("train", [
+    {"algorithm": "fed-plt", "participation": "fixed", "active": 2, "seed": 5},
+    {"algorithm": "scaffold", "participation": "round-robin", "active": 2},
+    {"algorithm": "fed-newton", "epochs": None}, {"algorithm": "fedlin"},
+], ids=["fed-plt, two of three", "scaffold, in turn", "fed-newton", "fedlin, two exchanges"])
+def test_algorithms_and_partial_participation_give_the_bits_of_one_process(place, train):
+    """In threads of this process, with plain sums."""
+    train = {name: value for name, value in {**TRAIN, "rounds": 8, **train}.items() if value is not None}
+    leader = place.lead(train=train, aggregate="plain")
+    agents = [fedplt.Agent(cost=cost, coordinator="https://" + place.address, folder=place.folder / name, proxy="off",
+                           out=place.folder / name / "out", once=True,
+                           policy={"federations": ["trial"], "epsilon": "off", "models": ["ab" * 32],
+                                   "models-off": ["ab" * 32]}).start()
+              for cost, name in zip(costs_here(), NAMES)]
+    try:
+        outcome = leader.join(60)
+        assert outcome is not None and outcome["finished"], leader.events
+    finally:
+        for one in (leader, *agents):
+            one.stop()
+            one.join(20)
+    assert weights(outcome["model"]) == here(**{"epochs": None, **train}).x.tolist()
 
 
 @pytest.mark.parametrize("of_agent, says", [

@@ -30,6 +30,13 @@ def test_comparison(tmp_path):
     assert words.count(r"\\") == 6 and "heavy ball" in words and r"\infty" not in words
 
 
+def test_own_algorithm(tmp_path):
+    pytest.importorskip("pandas")
+    words = run("own_algorithm.py", cwd=tmp_path)
+    rounds = {line.split()[0]: float(line.split()[1]) for line in words.splitlines()[1:5]}
+    assert rounds["fedavg-m"] < 0.6 * rounds["fedavg"] and "by hub and nodes: [" in words
+
+
 def test_mlp(tmp_path):
     pytest.importorskip("torch", reason="python3-torch is not installed")
     pytest.importorskip("pandas")

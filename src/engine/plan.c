@@ -70,14 +70,21 @@ size_t fplt_plan_encode(const fplt_plan *plan, void *bytes, size_t room)
 
 fplt_status fplt_plan_decode(const void *bytes, size_t size, fplt_plan *plan, fplt_error *error)
 {
+    return fplt_plan_decode_custom(bytes, size, NULL, plan, error);
+}
+
+fplt_status fplt_plan_decode_custom(const void *bytes, size_t size, const fplt_algorithm *custom,
+                                    fplt_plan *plan, fplt_error *error)
+{
     const uint8_t *from = bytes;
     if (size < 1 + NAME + 1 || from[0] != PLAN_VERSION || from[NAME])
         return fplt_error_set(error, FPLT_BAD_DATA, "a plan: %zu bytes, or not of version %d", size,
                               PLAN_VERSION);
-    const fplt_algorithm *algorithm = fplt_algorithm_find((const char *)from + 1);
+    const char *name = (const char *)from + 1;
+    const fplt_algorithm *algorithm =
+        custom && strcmp(custom->name, name) == 0 ? custom : fplt_algorithm_find(name);
     if (!algorithm)
-        return fplt_error_set(error, FPLT_BAD_DATA, "a plan: no algorithm is called %.32s",
-                              (const char *)from + 1);
+        return fplt_error_set(error, FPLT_BAD_DATA, "a plan: no algorithm is called %.32s", name);
     size_t parameters = fplt_algorithm_parameters(algorithm);
     fplt_plan made = {.algorithm = algorithm};
     if (from[1 + NAME] != parameters || size != fplt_plan_encode(&made, NULL, 0))

@@ -80,6 +80,9 @@ static void measured(fplt__coordinator *c, const fplt__leader_action *action)
         c->seen.point[c->seen.points++] = (struct fplt__point){action->round, criterion};
     int used = snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
                         (unsigned long long)action->round, criterion, action->measure.objective);
+    if (action->measure.classifies && action->measure.records)
+        used += snprintf(sentence + used, sizeof sentence - (size_t)used, ", accuracy %.4f",
+                         (double)action->measure.hits / (double)action->measure.records);
     c->seen.has_score = action->has_score;
     c->seen.score = action->score;
     if (c->seen.has_score && c->seen.score.records)

@@ -187,6 +187,19 @@ static void make_folder(const fplt__coordinator *c, char out[4200])
     mkdir(out, 0777);
 }
 
+/* What the costs themselves measured of the last model; the coordinator has no other way to judge a custom cost. */
+static void add_measure(json_t *record, const fplt_measure *measure, int is_custom)
+{
+    if (isfinite(measure->criterion))
+        json_object_set_new(record, "criterion", json_real(measure->criterion));
+    if (!is_custom)
+        return;
+    json_object_set_new(record, "objective", json_real(measure->objective));
+    if (measure->classifies && measure->records)
+        json_object_set_new(record, "accuracy",
+                            json_real((double)measure->hits / (double)measure->records));
+}
+
 /* The record of the run in its model. */
 static char *record_of(const fplt__coordinator *c)
 {
@@ -204,8 +217,8 @@ static char *record_of(const fplt__coordinator *c)
         json_object_set_new(record, "parameters", parameters_json(c));
         json_object_set_new(record, "defaults", defaults_json(c));
     }
-    if (record && view.has_measure && isfinite(view.measure.criterion))
-        json_object_set_new(record, "criterion", json_real(view.measure.criterion));
+    if (record && view.has_measure)
+        add_measure(record, &view.measure, fplt__is_custom(&agreement->proposal));
     if (record)
         fplt__coordinator_add_findings(c, record);
     char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;

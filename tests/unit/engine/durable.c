@@ -293,6 +293,27 @@ static void plans_travel(void **state)
     }
 }
 
+/* A table of the caller's own is taken where the plan has its name, and no other. */
+static void plans_of_custom_algorithms_travel(void **state)
+{
+    fplt_algorithm custom = *fplt_algorithm_find("fedprox");
+    fplt_plan plan = {.algorithm = &custom, .agents = 7, .dimension = 9}, back;
+    unsigned char bytes[300];
+    fplt_error error;
+    (void)state;
+    custom.name = "mine";
+    plan.parameter[0] = 2.5;
+    size_t size = fplt_plan_encode(&plan, bytes, sizeof bytes);
+    assert_int_equal(fplt_plan_decode(bytes, size, &back, &error), FPLT_BAD_DATA);
+    assert_contains(error.text, "no algorithm is called mine");
+    assert_ok(fplt_plan_decode_custom(bytes, size, &custom, &back, &error), error);
+    assert_same_plan(&back, &plan);
+    plan.algorithm = fplt_algorithm_find("fedavg");
+    size = fplt_plan_encode(&plan, bytes, sizeof bytes);
+    assert_ok(fplt_plan_decode_custom(bytes, size, &custom, &back, &error), error);
+    assert_ptr_equal(back.algorithm, plan.algorithm);
+}
+
 /* Every cut and every other shape is refused; the state is then what it was. */
 static void foreign_bytes_are_refused(void **state)
 {
@@ -521,6 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_give_the_engines_bits),
         cmocka_unit_test(plans_travel),
+        cmocka_unit_test(plans_of_custom_algorithms_travel),
         cmocka_unit_test(foreign_bytes_are_refused),
         cmocka_unit_test(a_node_answers_only_what_it_may),
         cmocka_unit_test(a_restarted_hub_is_enrolled_again),
