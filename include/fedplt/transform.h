@@ -45,7 +45,8 @@ typedef struct fplt_transform_settings {
      * deviation far below its root is divided by that root; 0: nothing */
     double ridge;
     /* a formula over the columns, such as age * sex + poly(chol, 2) + C(cp); what is left of ~ and the
-     * intercept are not looked at. Not with schema or radius. NULL: the columns as they are. */
+     * intercept are not looked at. With schema its columns are scaled by the bounds that follow from
+     * those declared; poly() and C() of a number need rows and are refused then. NULL: the columns as they are. */
     const char *formula;
     int site_effects; /* one more column for each agent but the first, 1 in its rows; agents have names */
     /* with schema: columns between their bounds go from -stretch to stretch, where the schema declares no scale; 0 is 1 */

@@ -183,6 +183,9 @@ fplt_status fplt__names_copy(const fplt__names *from, fplt__names *names, fplt_e
 /* Counts the missing values into `filled`. */
 fplt_status fplt__dataset_count_missing(fplt_dataset *dataset, fplt_error *error);
 void fplt__names_clear(fplt__names *names);
+/* The names of a schema's features; none with LIBSVM. To be cleared. */
+fplt_status fplt__schema_feature_names(const fplt_schema *schema, fplt__names *names,
+                                       fplt_error *error);
 
 /* Divides the rows anew in place of the old division; consecutive rows stay where they are. */
 fplt_status fplt__dataset_divide(fplt_dataset **dataset, const fplt_partition_settings *settings,

@@ -50,6 +50,16 @@ const double *fplt__design_numbers(const fplt_design *design, size_t *count)
     return design->number;
 }
 
+int fplt__design_intercept(const fplt_design *design)
+{
+    return design->intercept;
+}
+
+size_t fplt__design_at_once(const fplt_design *design)
+{
+    return design->at_once;
+}
+
 size_t fplt__design_room(const fplt_design *design)
 {
     return design->room + design->inputs.count;
@@ -252,7 +262,7 @@ static int keeps_first_level(const fplt_design *design, const fplt__formula *for
 
 /* Names and factors of all columns; the first pass (names NULL) counts. */
 struct columns {
-    size_t count, factors, bytes;
+    size_t count, factors, bytes, at_once;
     fplt__span *names;
     char *text;
     size_t *first, *factor;
@@ -294,7 +304,7 @@ static fplt_status add_term_columns(const fplt_design *design, const fplt__formu
 {
     enum { MOST = 100000 };
     size_t chosen[FPLT__VARIABLES_MAX], least[FPLT__VARIABLES_MAX], which[FPLT__VARIABLES_MAX];
-    size_t count = 0, i = 0;
+    size_t count = 0, i = 0, at_once = 1;
     for (size_t v = 0; v < design->variables; v++)
         if (formula->term[term] >> v & 1) {
             least[count] =
@@ -302,8 +312,10 @@ static fplt_status add_term_columns(const fplt_design *design, const fplt__formu
             if (least[count] >= design->variable[v].width)
                 return FPLT_OK; /* a single level: no contrast */
             which[count] = least[count];
+            at_once *= design->variable[v].levels ? 1 : design->variable[v].width;
             chosen[count++] = v;
         }
+    columns->at_once += at_once;
     do {
         fplt_status status =
             columns->count < MOST
@@ -321,7 +333,7 @@ static fplt_status add_all(const fplt_design *design, const fplt__formula *formu
                            struct columns *columns, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    columns->count = columns->factors = columns->bytes = 0;
+    columns->count = columns->factors = columns->bytes = columns->at_once = 0;
     for (size_t t = 0; t < formula->terms && !status; t++)
         status = add_term_columns(design, formula, t, columns, error);
     return status;
@@ -350,6 +362,7 @@ static fplt_status compile(fplt_design *design, const fplt__formula *formula, fp
     columns.factor = design->factor;
     status = add_all(design, formula, &columns, error);
     design->columns = columns.count;
+    design->at_once = columns.at_once;
     design->first[columns.count] = columns.factors;
     if (!status)
         status = fplt__names_make(columns.names, columns.count, &design->names, error);
@@ -519,6 +532,7 @@ static fplt_status make(fplt_design *design, const char *text, const fplt__names
         made->basis = design->room;
         design->room += made->width;
     }
+    design->intercept = formula->intercept;
     return status ? status : compile(design, formula, error);
 }
 
@@ -561,6 +575,9 @@ fplt_status fplt__design_fit(const char *text, int sites, const fplt_dataset *da
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "site-effects is fixed, but the data have no two sites with names: "
                               "name the column of the sites with --site");
+    fplt_status status = text ? fplt__formula_check_schema(text, dataset->schema, error) : FPLT_OK;
+    if (status)
+        return status;
     return create(text, &dataset->feature_names, &origin, sites ? &dataset->agent_names : &none,
                   design, error);
 }

@@ -23,6 +23,9 @@ struct fplt_design {
     fplt__names sites; /* with effects: the first is the reference */
     fplt__measured variable[FPLT__VARIABLES_MAX];
     size_t variables, columns, room;
+    int intercept;
+    size_t
+        at_once; /* columns that are not 0 in one row at most: of a term's categories one combination of levels */
     size_t *first;  /* columns + 1: where the factors of a column begin */
     size_t *factor; /* places in the room */
     double *number; /* found on the training rows */

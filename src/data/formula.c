@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/schema.h"
 
 enum { DEPTH_MAX = 32, DEGREE_MAX = 20 };
 
@@ -355,4 +356,39 @@ fplt_status fplt__formula_parse(const char *text, const char *const *columns, si
         status = keep_terms(&reader, terms);
     fplt__free(terms);
     return status;
+}
+
+static fplt_status check_levels(const fplt_schema *schema, fplt_error *error)
+{
+    for (size_t i = 0; i < schema->columns; i++)
+        if (schema->column[i].type == FPLT__CATEGORY && schema->column[i].base != FPLT__NOWHERE)
+            return fplt_error_set(
+                error, FPLT_UNSUPPORTED,
+                "formula: the schema leaves out the level '%.80s' of '%.80s' (base), but a "
+                "formula chooses the reference level itself, the first one; put it first in "
+                "levels and leave base out",
+                fplt__lookup_word(&schema->column[i].levels.names, schema->column[i].base).text,
+                schema->column[i].name);
+    return FPLT_OK;
+}
+
+fplt_status fplt__formula_check_schema(const char *text, const fplt_schema *schema,
+                                       fplt_error *error)
+{
+    const fplt__declared *label = schema ? fplt__schema_column(schema, FPLT__LABEL) : NULL;
+    fplt__formula *formula;
+    if (!schema)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&formula, 1, sizeof *formula, "a formula", error);
+    if (status)
+        return status;
+    status = fplt__formula_parse(text, NULL, 0, formula, error);
+    if (!status && label && label->name && *formula->response &&
+        strcmp(label->name, formula->response) != 0)
+        status = fplt_error_set(error, FPLT_BAD_VALUE,
+                                "formula: it is about '%.80s', but the label that the schema "
+                                "declares is '%.80s'",
+                                formula->response, label->name);
+    fplt__free(formula);
+    return status ? status : check_levels(schema, error);
 }

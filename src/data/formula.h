@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "data/dataset.h"
+#include "fedplt/schema.h"
 
 enum { FPLT__VARIABLES_MAX = 64, FPLT__TERMS_MAX = 512, FPLT__VARIABLE_TEXT = 160 };
 
@@ -63,6 +64,25 @@ fplt_status fplt__design_restore(const char *text, const fplt__names *inputs, co
                                  fplt_error *error);
 fplt_status fplt__design_copy(const fplt_design *design, fplt_design **copy, fplt_error *error);
 void fplt__design_destroy(fplt_design *design);
+
+/* The same over the columns of a schema, before any row is read: a public function of a row, which no value within the declared
+ * bounds makes fail. FPLT_UNSUPPORTED: poly() and C() of a number, which need rows, or a category with a base;
+ * FPLT_BAD_VALUE: log() or sqrt() of a column whose bounds do not allow it, or bounds that are no finite numbers. */
+fplt_status fplt__design_declare(const char *text, const fplt_schema *schema, fplt_design **design,
+                                 fplt_error *error);
+/* Refuses a formula about another column than the schema's label, and a schema that leaves out a level itself; schema NULL is
+ * legal. */
+fplt_status fplt__formula_check_schema(const char *text, const fplt_schema *schema,
+                                       fplt_error *error);
+/* Centre and scale of every column of such a design: those of the schema (fplt__schema_scaling) where a column is one of
+ * its features; 0 and 1 where it is a product of levels; otherwise the middle and half the width of its bounds, by interval
+ * arithmetic, divided by `stretch` (0 is 1). */
+fplt_status fplt__design_scales(const fplt_design *design, const fplt_schema *schema,
+                                double stretch, double *centre, double *scale, fplt_error *error);
+/* Whether the formula leaves the intercept in. */
+int fplt__design_intercept(const fplt_design *design);
+/* How many columns are not 0 in one row at most, before they are centred. */
+size_t fplt__design_at_once(const fplt_design *design);
 
 const char *fplt__design_text(const fplt_design *design); /* NULL: no formula */
 const fplt__names *fplt__design_sites(const fplt_design *design);

@@ -1,4 +1,5 @@
 /* Schemas: levels and features. */
+#include "data/dataset.h"
 #include "data/schema.h"
 
 #include <math.h>
@@ -204,6 +205,35 @@ const char *fplt__schema_feature(const fplt_schema *schema, size_t feature, doub
     return feature < schema->feature_names.count
                ? fplt__lookup_word(&schema->feature_names, (uint32_t)feature).text
                : NULL;
+}
+
+void fplt__schema_scaling(const fplt_schema *schema, size_t feature, double stretch, double *centre,
+                          double *scale)
+{
+    double low = 0, high = 0;
+    fplt__schema_feature(schema, feature, &low, &high, centre, scale);
+    if (stretch > 0 && low < high && *scale == (high - low) / 2)
+        *scale /= stretch;
+}
+
+fplt_status fplt__schema_feature_names(const fplt_schema *schema, fplt__names *names,
+                                       fplt_error *error)
+{
+    size_t count = fplt__schema_features(schema);
+    fplt__span *spans;
+    *names = (fplt__names){0, NULL};
+    if (!fplt__schema_feature(schema, 0, NULL, NULL, NULL, NULL))
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&spans, count, sizeof *spans, "the names", error);
+    if (status)
+        return status;
+    for (size_t j = 0; j < count; j++) {
+        const char *name = fplt__schema_feature(schema, j, NULL, NULL, NULL, NULL);
+        spans[j] = (fplt__span){name, strlen(name)};
+    }
+    status = fplt__names_make(spans, count, names, error);
+    fplt__free(spans);
+    return status;
 }
 
 double fplt__schema_radius(const fplt_schema *schema, int standardised)

@@ -85,10 +85,16 @@ const char *fplt__schema_class(const fplt_schema *schema, uint32_t number);
 /* The types by name; NULL past the last. */
 const char *fplt__type_name(size_t type, const char **help);
 
-/* Scaling by the declared centres and scales, `stretch` as fplt_transform_settings has it; no mean where all centres are
- * 0. */
-fplt_status fplt__transform_declared(const fplt_schema *schema, double radius, double stretch,
-                                     fplt_transform *transform, fplt_error *error);
+/* Centre and scale of a feature; where the schema declares no scale, it goes from -stretch to stretch between its bounds (0
+ * is 1). */
+void fplt__schema_scaling(const fplt_schema *schema, size_t feature, double stretch, double *centre,
+                          double *scale);
+/* Scaling of the schema's features, or of the columns that a declared design (data/formula.h) makes of them, where it is not
+ * NULL, by the declared centres and scales, `stretch` as fplt_transform_settings has it; no mean where all centres are 0. The
+ * design stays the caller's. */
+fplt_status fplt__transform_declared(const fplt_schema *schema, const fplt_design *design,
+                                     double radius, double stretch, fplt_transform *transform,
+                                     fplt_error *error);
 
 /* A schema from its parts on the way to being one: derives features, text and digest. */
 fplt_status fplt__schema_complete(fplt_schema *schema, fplt_error *error);

@@ -135,9 +135,7 @@ const fplt_setting fplt__transform_table[] = {
      "terms of the model over the columns as in R, for example \"disease ~ age * sex + poly(chol, "
      "2) "
      "+ C(cp)\"",
-     0, 0,
-     .needs = "drop-first-level=no;standardise=auto|no|yes|scale;radius=0;"
-              "!privacy.epsilon;!privacy.tau"},
+     0, 0, .needs = "drop-first-level=no"},
     {"site-effects", FPLT_CHOICE, 0, "none", 0, 0, "none|fixed",
      "fixed: an intercept for every site; each site but the first is one more coefficient", 0, 0,
      .needs = "standardise=auto|no|yes|scale;radius=0;!privacy.epsilon;!privacy.tau"},

@@ -155,12 +155,10 @@ static fplt_status check_settings(const fplt_dataset *dataset,
     if (!(settings->radius >= 0 && isfinite(settings->radius)))
         return fplt_error_set(error, FPLT_BAD_VALUE, "radius is %g, but it must be at least 0",
                               settings->radius);
-    if ((settings->formula || settings->site_effects) &&
-        (strcmp(word, "schema") == 0 || settings->radius > 0))
-        return fplt_error_set(
-            error, FPLT_UNSUPPORTED,
-            "formulas and effects of sites do not go with standardise schema or a "
-            "radius: their columns have no declared centres and scales");
+    if (settings->site_effects && (strcmp(word, "schema") == 0 || settings->radius > 0))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "effects of sites do not go with standardise schema or a radius: "
+                              "their columns have no declared centres and scales");
     if (!(settings->ridge >= 0 && isfinite(settings->ridge)))
         return fplt_error_set(error, FPLT_BAD_VALUE, "ridge is %g, but it must be at least 0",
                               settings->ridge);
@@ -176,17 +174,21 @@ static fplt_status make_room(fplt_transform *transform, fplt_error *error)
                                      sizeof *transform->scale, "deviations", error);
 }
 
-fplt_status fplt__transform_declared(const fplt_schema *schema, double radius, double stretch,
-                                     fplt_transform *transform, fplt_error *error)
+fplt_status fplt__transform_declared(const fplt_schema *schema, const fplt_design *design,
+                                     double radius, double stretch, fplt_transform *transform,
+                                     fplt_error *error)
 {
     int centred = 0;
-    *transform = (fplt_transform){.features = fplt__schema_features(schema), .radius = radius};
+    *transform = (fplt_transform){.features = design ? fplt__design_names(design)->count
+                                                     : fplt__schema_features(schema),
+                                  .radius = radius};
     fplt_status status = make_room(transform, error);
+    if (!status && design)
+        status =
+            fplt__design_scales(design, schema, stretch, transform->mean, transform->scale, error);
     for (size_t j = 0; !status && j < transform->features; j++) {
-        double low = 0, high = 0;
-        fplt__schema_feature(schema, j, &low, &high, &transform->mean[j], &transform->scale[j]);
-        if (stretch > 0 && low < high && transform->scale[j] == (high - low) / 2)
-            transform->scale[j] /= stretch;
+        if (!design)
+            fplt__schema_scaling(schema, j, stretch, &transform->mean[j], &transform->scale[j]);
         centred |= transform->mean[j] != 0;
     }
     if (!status && !centred) {
@@ -200,8 +202,8 @@ fplt_status fplt__transform_declared(const fplt_schema *schema, double radius, d
 static fplt_status take_declared(const fplt_dataset *dataset, double stretch,
                                  fplt_transform *transform, fplt_error *error)
 {
-    fplt_status status =
-        fplt__transform_declared(dataset->schema, transform->radius, stretch, transform, error);
+    fplt_status status = fplt__transform_declared(dataset->schema, NULL, transform->radius, stretch,
+                                                  transform, error);
     size_t centred = 0;
     if (status || dataset->dense || !transform->mean)
         return status;
@@ -238,6 +240,31 @@ static fplt_status fit_fill(const fplt_dataset *dataset, const fplt_transform_se
     if (status)
         fplt_transform_clear(transform);
     return status;
+}
+
+/* By the bounds of the schema, without a look at the rows. */
+static fplt_status declare_formula(const fplt_dataset *dataset,
+                                   const fplt_transform_settings *settings,
+                                   fplt_transform *transform, fplt_error *error)
+{
+    fplt_design *design;
+    fplt_transform found = {0};
+    fplt_status status = fplt__design_declare(settings->formula, dataset->schema, &design, error);
+    if (!status)
+        status = fplt__transform_declared(dataset->schema, design, settings->radius,
+                                          settings->stretch, &found, error);
+    if (status) {
+        fplt__design_destroy(design);
+        fplt_transform_clear(&found);
+        fplt_transform_clear(transform);
+        return status;
+    }
+    transform->inputs = dataset->features;
+    transform->design = design;
+    transform->mean = found.mean;
+    transform->scale = found.scale;
+    transform->features = found.features;
+    return FPLT_OK;
 }
 
 /* The columns of the formula are made once, to find their means and deviations. */
@@ -288,6 +315,8 @@ fplt_status fplt__transform_fit(const fplt_dataset *dataset,
     transform->radius = settings->radius;
     if (settings->fill && (status = fit_fill(dataset, settings, transform, error)))
         return status;
+    if (settings->formula && strcmp(word, "schema") == 0)
+        return declare_formula(dataset, settings, transform, error);
     if (settings->formula || settings->site_effects)
         return fit_formula(dataset, settings, transform, error);
     if (strcmp(word, "no") == 0)

@@ -12,6 +12,8 @@ fplt_status fplt__job_weights(const fplt_job_view *view, fplt_engine *engine, do
 
 /* Whether the setting of this name has this word as its value. */
 int fplt__job_setting_is(const fplt_settings *settings, const char *name, const char *word);
+/* NULL: none, or a command that has no such setting. */
+const char *fplt__job_formula(const fplt_settings *settings);
 
 /* A run that was planned from public numbers, to take the place of what the settings and the data say. */
 typedef struct fplt__job_plan {

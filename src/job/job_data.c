@@ -48,7 +48,7 @@ static int has_site_effects(const fplt_settings *settings)
            fplt__job_setting_is(settings, "site-effects", "fixed");
 }
 
-static const char *formula_of(const fplt_settings *settings)
+const char *fplt__job_formula(const fplt_settings *settings)
 {
     return fplt__settings_find(settings, "formula") ? fplt_settings_text(settings, "formula")
                                                     : NULL;
@@ -303,7 +303,7 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
     wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
     wanted.stretch = source->by_schema ? source->stretch : 0;
     wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
-    wanted.formula = formula_of(settings);
+    wanted.formula = fplt__job_formula(settings);
     wanted.site_effects = has_site_effects(settings);
     /* the penalty of a column that hardly varies would otherwise curve far more than the losses */
     if (fplt__job_penalises_columns(settings) &&
@@ -320,7 +320,7 @@ static int is_apart(const fplt_settings *settings, const fplt_job_source *source
            !(fplt__job_setting_wished(settings, "data") &&
              (!fplt__job_setting_wished(settings, "schema") ||
               fplt__job_setting_wished(settings, "agents"))) &&
-           !(fplt_settings_real(settings, "holdout") > 0) && !formula_of(settings) &&
+           !(fplt_settings_real(settings, "holdout") > 0) && !fplt__job_formula(settings) &&
            !has_site_effects(settings) &&
            !fplt__job_setting_is(settings, "class-weight", "balanced");
 }

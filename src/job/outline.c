@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/formula.h"
 #include "data/schema.h"
 #include "data/schema_access.h"
 #include "job/job.h"
@@ -15,6 +16,21 @@ fplt__form fplt__schema_form(const fplt_schema *schema)
     fplt__form form = {.features = fplt__schema_features(schema)};
     form.task = fplt__schema_task(schema, &form.outputs);
     return form;
+}
+
+fplt_status fplt__declared_form(const fplt_settings *settings, const fplt_schema *schema,
+                                fplt__form *form, fplt_error *error)
+{
+    const char *formula = fplt__job_formula(settings);
+    fplt_design *design;
+    *form = fplt__schema_form(schema);
+    if (!formula)
+        return FPLT_OK;
+    fplt_status status = fplt__design_declare(formula, schema, &design, error);
+    if (!status)
+        form->features = fplt__design_names(design)->count;
+    fplt__design_destroy(design);
+    return status;
 }
 
 void fplt__outline_clear(fplt__outline *outline)

@@ -17,6 +17,9 @@ typedef struct fplt__form {
 
 /* The form of data that are read by it. */
 fplt__form fplt__schema_form(const fplt_schema *schema);
+/* The same of the columns that the settings' formula makes of them, where there is one (fplt__design_declare). */
+fplt_status fplt__declared_form(const fplt_settings *settings, const fplt_schema *schema,
+                                fplt__form *form, fplt_error *error);
 
 /* Texts are borrowed from the settings; `run.parameter` points into the struct, which must stay where
  * it is. */

@@ -6,6 +6,7 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "data/dataset_access.h"
+#include "data/formula.h"
 #include "data/schema.h"
 #include "fedplt/algorithm.h"
 #include "fedplt/promise.h"
@@ -356,16 +357,18 @@ static fplt_status check_source(const fplt_job_source *source, fplt_error *error
  * hardly have a norm above 3/4 sqrt(k). Gradient descent is better off with columns that fill the norm, also where they fill
  * little of their bounds: they are stretched to twice their bounds, and rows that are then too long are shortened. Where
  * gradients are clipped, rows may have the norm sqrt(k) (docs/privacy.md has the study). */
-static void choose_by_schema(const fplt_settings *settings, const fplt_schema *schema, int descends,
-                             fplt_job_source *source)
+static void choose_by_schema(const fplt_settings *settings, const fplt_schema *schema,
+                             const fplt_design *design, int descends, fplt_job_source *source)
 {
-    source->intercept = !fplt__promise_is_given(settings, "intercept");
+    size_t inputs = design ? fplt__design_at_once(design) : fplt__schema_inputs(schema);
+    source->intercept = !fplt__promise_is_given(settings, "intercept") &&
+                        (!design || fplt__design_intercept(design));
     if (!fplt__promise_is_given(settings, "eps") &&
         fplt__job_setting_is(settings, "regulariser", "ridge"))
         source->weight = RIDGE;
     int clips = descends && fplt__schema_classes(schema) == 2;
     source->stretch = descends ? 2 : 1;
-    source->radius = fmax(1, (clips ? 1 : 0.75) * sqrt((double)fplt__schema_inputs(schema)));
+    source->radius = fmax(1, (clips ? 1 : 0.75) * sqrt((double)inputs));
 }
 
 /* Counts: auto would read the largest one from the records, and a negative one would be refused for what
@@ -459,9 +462,27 @@ static const fplt_algorithm *choose_algorithm(const fplt_settings *settings,
     return fplt_algorithm_find("fedavg");
 }
 
+/* The columns of the settings' formula, a public function of the declared ones; NULL: there is none. The caller destroys
+ * it. */
+static fplt_status declare_formula(const fplt_settings *settings, const fplt_schema *schema,
+                                   fplt_design **design, fplt_error *error)
+{
+    const char *formula = fplt__job_formula(settings);
+    *design = NULL;
+    if (!formula)
+        return FPLT_OK;
+    if (schema)
+        return fplt__design_declare(formula, schema, design, error);
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "%s: with privacy the bounds of a formula's columns follow from those of "
+                          "the columns it is made of; give schema or bounds",
+                          fplt__settings_origin(settings, "formula"));
+}
+
 /* What a promise sets where the settings do not say. */
-static fplt_status prepare(const fplt_settings *settings, const fplt_schema *schema,
-                           fplt_job_source *source, fplt_error *error)
+static fplt_status prepare_declared(const fplt_settings *settings, const fplt_schema *schema,
+                                    const fplt_design *design, fplt_job_source *source,
+                                    fplt_error *error)
 {
     fplt_status status;
     if ((status = check_source(source, error)) || (status = refuse_conflicts(settings, error)) ||
@@ -478,12 +499,23 @@ static fplt_status prepare(const fplt_settings *settings, const fplt_schema *sch
     int descends = source->algorithm || given_descent(settings, schema, source->dataset);
     source->radius = 1;
     if (source->by_schema)
-        choose_by_schema(settings, schema, descends, source);
+        choose_by_schema(settings, schema, design, descends, source);
     if ((status = find_rows(settings, &source->radius, error)))
         return status;
     if (source->by_schema && !fplt__promise_is_given(settings, "clip"))
         source->clip = natural_clip(settings, schema, descends, source);
     return FPLT_OK;
+}
+
+static fplt_status prepare(const fplt_settings *settings, const fplt_schema *schema,
+                           fplt_job_source *source, fplt_error *error)
+{
+    fplt_design *design;
+    fplt_status status = declare_formula(settings, schema, &design, error);
+    if (!status)
+        status = prepare_declared(settings, schema, design, source, error);
+    fplt__design_destroy(design);
+    return status;
 }
 
 fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source *source,

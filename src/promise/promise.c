@@ -264,8 +264,8 @@ static fplt_status plan_roster(const fplt_settings *settings, const fplt_roster 
         return status;
     fplt__form form = {roster->task, roster->features,
                        fplt__task_classifies(roster->task) ? roster->classes : 1, 0};
-    if (roster->schema)
-        form = fplt__schema_form(roster->schema);
+    if (roster->schema && (status = fplt__declared_form(settings, roster->schema, &form, error)))
+        return status;
     if ((status = fplt__outline_make(settings, &source, &form, roster->agents, &outline, error)))
         return status;
     status = fplt__promise_outlined(settings, &source, &outline, roster, plan, error);

@@ -427,6 +427,12 @@ static fplt_status check_agreement(const fplt__agreement *a, fplt_error *error)
     return status ? fplt_error_prefix(error, "the plan") : FPLT_OK;
 }
 
+/* A formula makes other columns than the schema has. */
+static int has_formula(const fplt__proposal *proposal)
+{
+    return fplt__pair_find(proposal->setting, proposal->settings, "formula") != NULL;
+}
+
 static fplt_status read_agreement(const json_t *object, fplt__agreement *a, fplt_error *error)
 {
     fplt__reader reader = fplt__reader_open("the plan", object, error);
@@ -442,7 +448,8 @@ static fplt_status read_agreement(const json_t *object, fplt__agreement *a, fplt
     read_rules(&reader, a);
     read_privacy(&reader, a);
     size_t shifts = json_array_size(json_object_get(object, "shift"));
-    if (shifts > MAX_COLUMNS || (shifts && a->proposal.columns && shifts != a->proposal.columns))
+    if (shifts > MAX_COLUMNS || (shifts && a->proposal.columns && !has_formula(&a->proposal) &&
+                                 shifts != a->proposal.columns))
         fplt__reader_refuse(&reader, "shift", "empty or one real a column");
     a->shifts = (uint32_t)shifts;
     a->shift = read_reals(&reader, "shift", shifts, NULL);

@@ -161,6 +161,99 @@ def sites_have_effects(folder):
     assert "--site" in said, said
 
 
+ANSWERS = "missing: neutral-row, other: neutral-row"
+DECLARED = """columns:
+  site: {type: site, names: [s0, s1, s2]}
+  age: {type: number, bounds: 20..90, missing: 55}
+  sex: {type: category, levels: [female, male], %s}
+  chol: {type: number, bounds: -100..600, missing: 250}
+  cp: {type: number, bounds: 1..4, missing: 1}
+  disease: {type: label, classes: [0, 1], %s}
+""" % (ANSWERS, ANSWERS)
+
+
+def private(folder, data, schema, out, *words, status=0):
+    (folder / "s.yaml").write_text(schema)
+    return run(folder, "train", "--data", data, "--schema", "s.yaml", "--privacy.epsilon", "8", "--privacy.noise", "simulated",
+               "--seed", "4", "--pictures", "no", "--out", out, "--quiet", *words, status=status)
+
+
+@case
+def with_privacy_bounds_follow_from_those_declared(folder):
+    """The same bits, noise included, as columns made by hand with bounds by hand."""
+    data = people(150, 6)
+    write(folder / "d.csv", data)
+    age, sex, chol, cp, y = data
+    private(folder, "d.csv", DECLARED, "f", "--formula", "disease ~ age * sex + I(chol^2) + age:chol + log(cp)")
+    made = {"age": (age, 20, 90), "I(chol^2)": (chol * chol, 0, 360000), "log(cp)": (np.log(cp), 0, np.log(4)),
+            "age:sex=male": (age * sex, 0, 90), "age:chol": (age * chol, -9000, 54000)}
+    schema = "columns:\n  site: {type: site, names: [s0, s1, s2]}\n"
+    for i, (_, low, high) in enumerate(made.values()):
+        schema += f"  x{i}: {{type: number, bounds: {low!r}..{float(high)!r}, missing: {low!r}}}\n"
+    schema += f"  sex: {{type: category, levels: [female, male], base: female, {ANSWERS}}}\n"
+    schema += f"  disease: {{type: label, classes: [0, 1], {ANSWERS}}}\n"
+    with open(folder / "h.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["site", *(f"x{i}" for i in range(len(made))), "sex", "disease"])
+        for i in range(150):
+            out.writerow([f"s{i % 3}", *(repr(float(values[i])) for values, _, _ in made.values()),
+                          ["female", "male"][sex[i]], y[i]])
+    private(folder, "h.csv", schema, "h")
+    models = [json.loads((folder / name / "model.json").read_text()) for name in "fh"]
+    names = [*made, "sex=male"]
+    assert sorted(models[0]["feature_names"]) == sorted(names), models[0]["feature_names"]
+    place = [names.index(name) for name in models[0]["feature_names"]]
+    for key in ("mean", "scale"):
+        assert models[0]["transform"][key] == [models[1]["transform"][key][j] for j in place], (key, models[0]["transform"])
+    assert models[0]["transform"]["radius"] == models[1]["transform"]["radius"] == 6**0.5
+    certificates = [json.loads((folder / name / "privacy.json").read_text()) for name in "fh"]
+    for key in ("promise", "mechanism", "problem"):
+        assert certificates[0][key] == certificates[1][key], [certificate[key] for certificate in certificates]
+    # the same columns in the same order have the same noise, and so the same bits
+    private(folder, "d.csv", DECLARED.replace("cp: {type: number, bounds: 1..4, missing: 1}", "cp: {type: ignore}"), "p",
+            "--formula", "disease ~ age + chol")
+    private(folder, "d.csv", DECLARED.replace("cp: {type: number, bounds: 1..4, missing: 1}", "cp: {type: ignore}")
+            .replace("sex: {type: category, levels: [female, male], " + ANSWERS + "}", "sex: {type: ignore}"), "q")
+    weights = [json.loads((folder / name / "model.json").read_text())["weights"] for name in "pq"]
+    assert weights[0] == weights[1] and len(weights[0]) == 3, weights
+    private(folder, "d.csv", DECLARED, "n", "--formula", "disease ~ age - 1")
+    assert not json.loads((folder / "n/model.json").read_text())["intercept"]
+    for formula, says in (("disease ~ poly(age, 2)", "write poly(age, 2, raw = TRUE) or I(age^2)"),
+                          ("disease ~ C(cp)", "declare 'cp' in the schema as {type: category"),
+                          ("disease ~ log(chol)", "bounds of 'chol' are -100..600"),
+                          ("disease ~ sqrt(chol)", "of at least 0"), ("cp ~ age", "the label that the schema declares is 'disease'")):
+        said = private(folder, "d.csv", DECLARED, "never", "--formula", formula, status=2).stderr
+        assert says in said and not (folder / "never").exists(), (formula, said)
+    wide = DECLARED.replace("-100..600", "-1e200..1e200")
+    assert "out of range" in private(folder, "d.csv", wide, "never", "--formula", "disease ~ I(chol^2)", status=2).stderr
+    based = DECLARED.replace("levels: [female, male]", "levels: [female, male], base: female")
+    for words in ([], ["--privacy.epsilon", "8"]):
+        (folder / "s.yaml").write_text(based)
+        said = run(folder, "train", "--data", "d.csv", "--schema", "s.yaml", "--formula", "disease ~ sex + age", *words, status=2)
+        assert "leave base out" in said.stderr, said.stderr
+
+
+@case
+def bounds_and_radius_without_privacy(folder):
+    """standardise schema scales by the bounds, a radius shortens the rows of the formula's columns."""
+    data = people(120, 7)
+    write(folder / "d.csv", data)
+    (folder / "s.yaml").write_text(DECLARED)
+    run(folder, "train", "--data", "d.csv", "--schema", "s.yaml", "--standardise", "schema", "--radius", "0.7", "--eps", "0.1",
+        "--formula", "disease ~ age + I(chol^2)", "--out", "f", "--quiet", "--pictures", "no")
+    with open(folder / "h.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["site", "a", "c", "disease"])
+        for i in range(120):
+            z = np.array([(data[0][i] - 55) / 35, (data[2][i]**2 - 180000) / 180000])
+            z *= min(1, 0.7 / np.linalg.norm(z))
+            out.writerow([f"s{i % 3}", *map(repr, map(float, z)), data[4][i]])
+    run(folder, "train", "--data", "h.csv", "--label", "disease", "--standardise", "no", "--eps", "0.1", "--out", "h", "--quiet",
+        "--pictures", "no")
+    models = [json.loads((folder / name / "model.json").read_text())["weights"] for name in "fh"]
+    np.testing.assert_allclose(*models, rtol=1e-9)
+
+
 @case
 def what_cannot_be_read_is_refused(folder):
     write(folder / "d.csv", people(60, 4))
@@ -174,8 +267,7 @@ def what_cannot_be_read_is_refused(folder):
                           ("disease ~ age^30", "from 1 to 20")):
         said = run(folder, "train", "--data", "d.csv", "--formula", formula, "--out", "never", status=2).stderr
         assert says in said and not (folder / "never").exists(), (formula, said)
-    for words, says in ((["--columns", "age"], "leave one of them out"), (["--label", "cp"], "the formula says 'disease'"),
-                        (["--radius", "1"], "radius")):
+    for words, says in ((["--columns", "age"], "leave one of them out"), (["--label", "cp"], "the formula says 'disease'")):
         assert says in run(folder, "train", "--data", "d.csv", "--formula", "disease ~ age", *words, status=2).stderr
     # a level, or a number without a logarithm, that the training did not have
     run(folder, "train", "--data", "d.csv", "--formula", "disease ~ log(age) + C(cp)", "--out", "m", "--quiet", "--pictures", "no")

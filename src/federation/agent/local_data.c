@@ -173,6 +173,7 @@ static fplt_status read_data(fplt__local_data *material, const fplt__proposal *p
 static fplt__formula_rows formula_rows(const fplt__local_data *material, char *abroad)
 {
     return (fplt__formula_rows){.settings = material->settings,
+                                .schema = material->schema,
                                 .label = material->schema ? NULL : material->own.label.name,
                                 .training = material->training,
                                 .held_out = material->held_out,

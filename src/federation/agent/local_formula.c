@@ -12,8 +12,9 @@
 static fplt_status make_design(const fplt__formula_rows *rows, const char *numbers,
                                fplt_design **design, fplt_error *error)
 {
-    fplt_status status = fplt__run_design_make(rows->settings, &rows->training->feature_names,
-                                               rows->label, numbers, design, error);
+    fplt_status status =
+        fplt__run_design_make(rows->settings, rows->schema, &rows->training->feature_names,
+                              rows->label, numbers, design, error);
     if (status && error)
         snprintf(rows->abroad, FPLT__SENTENCE, "%.400s", error->text);
     return status;

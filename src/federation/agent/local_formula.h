@@ -15,7 +15,8 @@ typedef struct fplt__local_formula {
 /* Borrowed for a call. */
 typedef struct fplt__formula_rows {
     const fplt_settings *settings;
-    const char *label; /* of the rows; NULL: a schema says it */
+    const fplt_schema *schema; /* of the run, or NULL */
+    const char *label;         /* of the rows; NULL: a schema says it */
     fplt_dataset *training, *held_out;
     char *abroad; /* FPLT__SENTENCE characters: what the coordinator may hear of a failure */
 } fplt__formula_rows;

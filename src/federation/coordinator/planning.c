@@ -168,8 +168,8 @@ static fplt_status take_formula(fplt__coordinator *c, const fplt__dictionary *di
     if (!status)
         status = fplt__columns_features(dictionary, &columns, error);
     if (!status)
-        status =
-            fplt__run_design_make(settings, &columns, dictionary->label.name, NULL, &design, error);
+        status = fplt__run_design_make(settings, NULL, &columns, dictionary->label.name, NULL,
+                                       &design, error);
     if (design)
         c->facts.form.features = fplt__design_names(design)->count;
     fplt__design_destroy(design);
@@ -482,9 +482,9 @@ static fplt_status begin_facts(fplt__coordinator *c, fplt_error *error)
     fplt_status status = fplt__proposal_schema(&c->proposal, &schema, error);
     if (status)
         return status;
-    c->facts.form = fplt__schema_form(schema);
+    status = fplt__proposal_form(&c->proposal, schema, &c->facts.form, error);
     fplt_schema_destroy(schema);
-    return plan(c, error);
+    return status ? status : plan(c, error);
 }
 
 void fplt__coordinator_resolve(fplt__coordinator *c, int step)

@@ -142,8 +142,12 @@ static fplt_status check_terms(const fplt__proposal *proposal, fplt_error *error
         fplt__promise_wanted(settings))
         status = fplt__privacy_plan_needs_schema(error);
     if (!status && (schema || fplt__is_custom(proposal))) {
-        fplt__form form = schema ? fplt__schema_form(schema) : fplt__custom_form(proposal);
-        if (!(status = fplt__plan_resolution_of(proposal, &form, &terms, error)))
+        fplt__form form;
+        if (schema)
+            status = fplt__proposal_form(proposal, schema, &form, error);
+        else
+            form = fplt__custom_form(proposal);
+        if (!status && !(status = fplt__plan_resolution_of(proposal, &form, &terms, error)))
             fplt__plan_resolution_clear(&terms);
     }
     fplt_schema_destroy(schema);

@@ -19,30 +19,13 @@ void fplt__naming_clear(fplt__naming *naming)
     fplt__dictionary_clear(&naming->dictionary);
 }
 
-static fplt_status list_declared(const fplt_schema *schema, fplt__names *columns, fplt_error *error)
-{
-    size_t count = fplt__schema_form(schema).features;
-    fplt__span *spans;
-    if (!fplt__schema_feature(schema, 0, NULL, NULL, NULL, NULL))
-        return FPLT_OK;
-    fplt_status status = fplt__alloc_into(&spans, count, sizeof *spans, "the names", error);
-    for (size_t j = 0; !status && j < count; j++) {
-        const char *name = fplt__schema_feature(schema, j, NULL, NULL, NULL, NULL);
-        spans[j] = (fplt__span){name, strlen(name)};
-    }
-    if (!status)
-        status = fplt__names_make(spans, count, columns, error);
-    fplt__free(spans);
-    return status;
-}
-
 fplt_status fplt__naming_columns(const fplt_schema *schema, const char *dictionary,
                                  fplt__names *columns, fplt_error *error)
 {
     fplt__dictionary read;
     *columns = (fplt__names){0, NULL};
     if (schema)
-        return list_declared(schema, columns, error);
+        return fplt__schema_feature_names(schema, columns, error);
     fplt_status status = fplt__columns_read(dictionary, &read, error);
     if (!status)
         status = fplt__columns_features(&read, columns, error);
@@ -54,7 +37,7 @@ static fplt_status name_declared(const fplt_schema *schema, const fplt__form *fo
                                  fplt__naming *naming, fplt_error *error)
 {
     fplt__span *spans;
-    fplt_status status = list_declared(schema, &naming->features, error);
+    fplt_status status = fplt__schema_feature_names(schema, &naming->features, error);
     if (status ||
         (status = fplt__alloc_into(&spans, form->outputs, sizeof *spans, "the names", error)))
         return status;
@@ -110,8 +93,8 @@ static fplt_status name_by_formula(const fplt__plan_resolution *terms,
 {
     const char *label = naming->dictionary.label.name;
     const char *numbers = fplt__pair_find(agreement->resolved, agreement->resolves, "formula");
-    fplt_status status = fplt__run_design_make(terms->settings, &naming->features, label, numbers,
-                                               &naming->design, error);
+    fplt_status status = fplt__run_design_make(terms->settings, terms->schema, &naming->features,
+                                               label, numbers, &naming->design, error);
     if (status || !naming->design)
         return status;
     fplt__names_clear(&naming->features);

@@ -10,10 +10,26 @@
 #include "fedplt/inference.h"
 #include "federation/plan/naming.h"
 #include "federation/plan/plan_resolution.h"
+#include "federation/plan/run_design.h"
 #include "job/job.h"
 #include "prox/prox_access.h"
 #include "report/inference.h"
 #include "report/model.h"
+
+/* By the declared bounds alone. */
+static fplt_status scale_declared(const fplt_settings *settings, const fplt_schema *schema,
+                                  const fplt_transform_settings *wanted, fplt_transform *transform,
+                                  fplt_error *error)
+{
+    const char *formula = fplt__run_formula(settings);
+    fplt_design *design = NULL;
+    fplt_status status = formula ? fplt__design_declare(formula, schema, &design, error) : FPLT_OK;
+    if (!status)
+        status = fplt__transform_declared(schema, design, wanted->radius, wanted->stretch,
+                                          transform, error);
+    fplt__design_destroy(design);
+    return status;
+}
 
 static fplt_status scale_columns(const fplt_settings *settings, const fplt_job_source *source,
                                  size_t features, const fplt__agreement *agreement,
@@ -28,10 +44,13 @@ static fplt_status scale_columns(const fplt_settings *settings, const fplt_job_s
             error, FPLT_BAD_VALUE,
             "train: standardise is schema, but none is given: add `schema: FILE`");
     if (!agreement->shifts && strcmp(wanted.standardise, "schema") == 0)
-        return fplt__transform_declared(source->schema, wanted.radius, wanted.stretch, transform,
-                                        error);
+        return scale_declared(settings, source->schema, &wanted, transform, error);
     if (!agreement->shifts)
         return FPLT_OK;
+    if (agreement->shifts != features)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the plan scales %u columns, but the run has %zu", agreement->shifts,
+                              features);
     if ((status = fplt__alloc_into(&transform->scale, features, sizeof(double), "scales", error)))
         return status;
     memcpy(transform->scale, agreement->scale, features * sizeof(double));

@@ -13,6 +13,7 @@
 #include "job/job.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
+#include "federation/plan/run_design.h"
 #include "federation/plan/secure_plan.h"
 #include "participation/participation.h"
 #include "promise/promise.h"
@@ -193,6 +194,26 @@ void fplt__plan_resolution_clear(fplt__plan_resolution *terms)
     fplt_schema_destroy(terms->schema);
     fplt_settings_destroy(terms->settings);
     memset(terms, 0, sizeof *terms);
+}
+
+fplt_status fplt__proposal_form(const fplt__proposal *proposal, const fplt_schema *schema,
+                                fplt__form *form, fplt_error *error)
+{
+    fplt_settings *settings;
+    fplt_design *design = NULL;
+    fplt__names columns = {0, NULL};
+    *form = fplt__schema_form(schema);
+    fplt_status status = fplt__plan_resolution_settings(proposal, 0, &settings, error);
+    if (status)
+        return status;
+    if (fplt__run_formula(settings) &&
+        !(status = fplt__schema_feature_names(schema, &columns, error)) &&
+        !(status = fplt__run_design_make(settings, schema, &columns, NULL, NULL, &design, error)))
+        form->features = fplt__design_names(design)->count;
+    fplt__design_destroy(design);
+    fplt__names_clear(&columns);
+    fplt_settings_destroy(settings);
+    return status;
 }
 
 static fplt_status read_terms(const fplt__proposal *proposal, const fplt__form *form,

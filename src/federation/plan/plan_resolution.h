@@ -73,6 +73,9 @@ typedef struct fplt__plan_resolution {
     fplt__outline job;
 } fplt__plan_resolution;
 
+/* The form of the rows of a proposal with this schema: that of the columns which its formula makes, where there is one. */
+fplt_status fplt__proposal_form(const fplt__proposal *proposal, const fplt_schema *schema,
+                                fplt__form *form, fplt_error *error);
 fplt_status fplt__plan_resolution_of(const fplt__proposal *proposal, const fplt__form *form,
                                      fplt__plan_resolution *terms, fplt_error *error);
 void fplt__plan_resolution_clear(fplt__plan_resolution *terms);

@@ -133,11 +133,6 @@ static fplt_status check_formula(const fplt_settings *settings, fplt_error *erro
                               : "refuse";
     if (!fplt__run_formula(settings))
         return FPLT_OK;
-    if (fplt__promise_wanted(settings))
-        return fplt_error_set(
-            error, FPLT_UNSUPPORTED,
-            "train: a formula has no place beside privacy: bounds are declared of the columns "
-            "themselves; compute its columns at the sites and declare their bounds in the schema");
     if ((strcmp(missing, "refuse") != 0 && strcmp(missing, "drop") != 0) ||
         strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
         return fplt_error_set(

@@ -133,11 +133,10 @@ static fplt_status agree_again(const fplt__agreement *agreement, const fplt__pro
         return status;
     if (!schema)
         return fplt_error_set(error, FPLT_BAD_DATA, "a private plan without a schema");
-    fplt__gathered gathered = {.form = fplt__schema_form(schema),
-                               .records = agreement->records,
-                               .identities = agreement->identities};
+    fplt__gathered gathered = {.records = agreement->records, .identities = agreement->identities};
+    status = fplt__proposal_form(settled, schema, &gathered.form, error);
     fplt_schema_destroy(schema);
-    if ((status = fplt__plan_resolution_agree(settled, &gathered, &own, error)))
+    if (status || (status = fplt__plan_resolution_agree(settled, &gathered, &own, error)))
         return status;
     status = compare(agreement, &own, error);
     fplt__agreement_clear(&own);

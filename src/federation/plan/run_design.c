@@ -9,11 +9,11 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "data/poly.h"
+#include "job/job.h"
 
 const char *fplt__run_formula(const fplt_settings *settings)
 {
-    return fplt__settings_find(settings, "formula") ? fplt_settings_text(settings, "formula")
-                                                    : NULL;
+    return fplt__job_formula(settings);
 }
 
 static int is_input(const fplt__names *inputs, const char *column)
@@ -150,9 +150,9 @@ static fplt_status compile(const fplt_settings *settings, const fplt__names *inp
     return status;
 }
 
-fplt_status fplt__run_design_make(const fplt_settings *settings, const fplt__names *inputs,
-                                  const char *label, const char *numbers, fplt_design **design,
-                                  fplt_error *error)
+fplt_status fplt__run_design_make(const fplt_settings *settings, const fplt_schema *schema,
+                                  const fplt__names *inputs, const char *label, const char *numbers,
+                                  fplt_design **design, fplt_error *error)
 {
     const char *text = fplt__run_formula(settings);
     *design = NULL;
@@ -161,6 +161,8 @@ fplt_status fplt__run_design_make(const fplt_settings *settings, const fplt__nam
     if (!inputs->count)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "formula: the columns of the run have no names");
-    fplt_status status = check_terms(text, inputs, label, error);
+    fplt_status status = fplt__formula_check_schema(text, schema, error);
+    if (!status)
+        status = check_terms(text, inputs, label, error);
     return status ? status : compile(settings, inputs, numbers, design, error);
 }

@@ -31,13 +31,14 @@ size_t fplt__run_polys_numbers(const fplt__run_polys *polys); /* that a design n
 fplt_status fplt__run_numbers_text(const double *numbers, size_t count, char **text,
                                    fplt_error *error);
 
-/* Compiles the formula over the columns of the run; *design is NULL where there is none. `label` is the column of the labels
+/* Compiles the formula over the columns of the run; *design is NULL where there is none. `schema` is
+ * that of the run, or NULL; `label` is the column of the labels
  * (NULL: not known), which must be the response; `numbers` those of poly() (NULL: not known yet, so that the design has
  * its columns but no values). FPLT_BAD_VALUE for a column that the run does not have, FPLT_UNSUPPORTED for levels that
  * depend on the rows, FPLT_BAD_DATA for numbers that do not fit. Errors name only what the proposal
  * states, no rows. */
-fplt_status fplt__run_design_make(const fplt_settings *settings, const fplt__names *inputs,
-                                  const char *label, const char *numbers, fplt_design **design,
-                                  fplt_error *error);
+fplt_status fplt__run_design_make(const fplt_settings *settings, const fplt_schema *schema,
+                                  const fplt__names *inputs, const char *label, const char *numbers,
+                                  fplt_design **design, fplt_error *error);
 
 #endif

@@ -400,6 +400,32 @@ static void preparation_is_found_and_checked(void **state)
     fplt__free(text);
 }
 
+/* A plan with fewer means and scales than the run has columns is refused before they are read. */
+static void scales_are_one_a_column(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_settings *settings;
+    fplt_job_source source = {.schema = NULL};
+    fplt__proposal proposal = {.federation = "heart", .members = 2};
+    double shift[] = {1, 0}, scale[] = {2, 3};
+    fplt__agreement agreement = {.shifts = 2, .shift = shift, .scale = scale};
+    fplt_transform made;
+    assert_ok(fplt__plan_resolution_settings(&proposal, 0, &settings, &error), error);
+    assert_ok(fplt__plan_resolution_transform(settings, &source, 2, &agreement, &made, &error),
+              error);
+    assert_true(made.mean[0] == 1 && made.scale[1] == 3);
+    fplt_transform_clear(&made);
+    for (size_t features = 1; features < 4000; features += 998) {
+        assert_int_equal(fplt__plan_resolution_transform(settings, &source, features, &agreement,
+                                                         &made, &error),
+                         FPLT_BAD_DATA);
+        assert_non_null(strstr(error.text, "the plan scales 2 columns"));
+        fplt_transform_clear(&made);
+    }
+    fplt_settings_destroy(settings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +439,7 @@ int main(void)
         cmocka_unit_test(rows_conform),
         cmocka_unit_test(sparse_rows_conform),
         cmocka_unit_test(preparation_is_found_and_checked),
+        cmocka_unit_test(scales_are_one_a_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
