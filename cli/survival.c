@@ -56,23 +56,30 @@ struct printed {
     fplt_table *curves, *times, *tests, *groups;
 };
 
-static fplt_status make_tables(const fplt__survival *survival, struct printed *made,
+static fplt_status make_tables(const fplt_survival *survival, struct printed *made,
                                fplt_error *error)
 {
-    fplt_status status = fplt__survival_curves(survival, &made->curves, error);
-    if (!status)
-        status = fplt__survival_times(survival, &made->times, error);
-    return status ? status : fplt__survival_tests(survival, &made->tests, &made->groups, error);
+    const struct {
+        fplt_survival_part part;
+        fplt_table **table;
+    } wanted[] = {{FPLT_SURVIVAL_CURVES, &made->curves},
+                  {FPLT_SURVIVAL_TIMES, &made->times},
+                  {FPLT_SURVIVAL_TESTS, &made->tests},
+                  {FPLT_SURVIVAL_GROUPS, &made->groups}};
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !status; i++)
+        status = fplt_survival_tabulate(survival, wanted[i].part, wanted[i].table, error);
+    return status;
 }
 
-static fplt_status print_json(const cli_call *cli, const fplt__survival *survival,
+static fplt_status print_json(const cli_call *cli, const fplt_survival *survival,
                               const struct printed *made, fplt_error *error)
 {
     json_t *notes = json_array();
     const char *note;
     fplt_table *steps;
-    fplt_status status = fplt__survival_steps(survival, &steps, error);
-    for (size_t i = 0; (note = fplt__survival_note(survival, i)); i++)
+    fplt_status status = fplt_survival_tabulate(survival, FPLT_SURVIVAL_STEPS, &steps, error);
+    for (size_t i = 0; (note = fplt_survival_note(survival, i)); i++)
         json_array_append_new(notes, json_string(note));
     if (!status)
         status = cli_print_json(
@@ -91,11 +98,11 @@ static fplt_status print_json(const cli_call *cli, const fplt__survival *surviva
     return status;
 }
 
-static fplt_status print_csv(const fplt__survival *survival, fplt_error *error)
+static fplt_status print_csv(const fplt_survival *survival, fplt_error *error)
 {
     char *text = NULL;
     fplt_table *steps;
-    fplt_status status = fplt__survival_steps(survival, &steps, error);
+    fplt_status status = fplt_survival_tabulate(survival, FPLT_SURVIVAL_STEPS, &steps, error);
     if (!status && !(status = fplt_table_render(steps, FPLT_TABLE_CSV, &text, error)))
         fputs(text, stdout);
     fplt_free(text);
@@ -103,7 +110,7 @@ static fplt_status print_csv(const fplt__survival *survival, fplt_error *error)
     return status;
 }
 
-static fplt_status print_text(const cli_call *cli, const fplt__survival *survival,
+static fplt_status print_text(const cli_call *cli, const fplt_survival *survival,
                               const struct printed *made, fplt_error *error)
 {
     const char *note;
@@ -124,12 +131,12 @@ static fplt_status print_text(const cli_call *cli, const fplt__survival *surviva
            "of them\n",
            100 * fplt_settings_real(cli->settings, "level"),
            fplt_settings_text(cli->settings, "interval"));
-    for (size_t i = 0; (note = fplt__survival_note(survival, i)); i++)
+    for (size_t i = 0; (note = fplt_survival_note(survival, i)); i++)
         printf("%s.\n", note);
     return FPLT_OK;
 }
 
-static fplt_status print(const cli_call *cli, const fplt__survival *survival, fplt_error *error)
+static fplt_status print(const cli_call *cli, const fplt_survival *survival, fplt_error *error)
 {
     struct printed made = {NULL, NULL, NULL, NULL};
     if (fplt_settings_switch(cli->settings, "csv"))
@@ -146,44 +153,44 @@ static fplt_status print(const cli_call *cli, const fplt__survival *survival, fp
     return status;
 }
 
-static fplt__life_interval interval_of(const cli_call *cli)
+static fplt_survival_interval interval_of(const cli_call *cli)
 {
     const char *name = fplt_settings_text(cli->settings, "interval");
-    return strcmp(name, "plain") == 0     ? FPLT__LIFE_PLAIN
-           : strcmp(name, "log-log") == 0 ? FPLT__LIFE_LOG_LOG
-                                          : FPLT__LIFE_LOG;
+    return strcmp(name, "plain") == 0     ? FPLT_SURVIVAL_PLAIN
+           : strcmp(name, "log-log") == 0 ? FPLT_SURVIVAL_LOG_LOG
+                                          : FPLT_SURVIVAL_LOG;
 }
 
 static fplt_status run_curves(cli_call *cli, fplt_error *error)
 {
     fplt_read_settings read = cli_file_reading(cli);
-    fplt__survival_settings settings = {.read = &read,
-                                        .time = fplt_settings_text(cli->settings, "time"),
-                                        .event = fplt_settings_text(cli->settings, "event"),
-                                        .happened = fplt_settings_text(cli->settings, "happened"),
-                                        .by = fplt_settings_text(cli->settings, "by"),
-                                        .grid = fplt_settings_text(cli->settings, "grid"),
-                                        .times = fplt_settings_text(cli->settings, "times"),
-                                        .minimum =
-                                            (size_t)fplt_settings_integer(cli->settings, "minimum"),
-                                        .interval = interval_of(cli),
-                                        .level = fplt_settings_real(cli->settings, "level")};
+    fplt_survival_settings settings = {.read = &read,
+                                       .time = fplt_settings_text(cli->settings, "time"),
+                                       .event = fplt_settings_text(cli->settings, "event"),
+                                       .happened = fplt_settings_text(cli->settings, "happened"),
+                                       .by = fplt_settings_text(cli->settings, "by"),
+                                       .grid = fplt_settings_text(cli->settings, "grid"),
+                                       .times = fplt_settings_text(cli->settings, "times"),
+                                       .minimum =
+                                           (size_t)fplt_settings_integer(cli->settings, "minimum"),
+                                       .interval = interval_of(cli),
+                                       .level = fplt_settings_real(cli->settings, "level")};
     const char *path = fplt_settings_text(cli->settings, "schema"),
                *picture = fplt_settings_text(cli->settings, "picture");
     fplt_schema *schema = NULL;
-    fplt__survival *survival = NULL;
+    fplt_survival *survival = NULL;
     fplt_status status = path ? fplt_schema_read(path, &schema, error) : FPLT_OK;
     read.schema = schema;
     if (!status && picture)
         status = cli_protect(cli, picture, error);
     if (!status)
         status =
-            fplt__survival_create(cli->arguments, cli->argument_count, &settings, &survival, error);
+            fplt_survival_create(cli->arguments, cli->argument_count, &settings, &survival, error);
     if (!status && picture)
         status = fplt__survival_picture(survival, picture, error);
     if (!status)
         status = print(cli, survival, error);
-    fplt__survival_destroy(survival);
+    fplt_survival_destroy(survival);
     fplt_schema_destroy(schema);
     return status;
 }

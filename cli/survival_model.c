@@ -8,7 +8,7 @@
 #include "fedplt/schema.h"
 #include "base/settings.h"
 #include "report/report.h"
-#include "study/hazard.h"
+#include "fedplt/survival.h"
 
 #define REFIT                                                                              \
     {                                                                                      \
@@ -113,11 +113,11 @@ struct output {
     fplt_table *table[2];
 };
 
-static json_t *notes_json(const fplt__hazard *hazard)
+static json_t *notes_json(const fplt_hazard *hazard)
 {
     json_t *notes = json_array();
     const char *note;
-    for (size_t i = 0; hazard && (note = fplt__hazard_note(hazard, i)); i++)
+    for (size_t i = 0; hazard && (note = fplt_hazard_note(hazard, i)); i++)
         json_array_append_new(notes, json_string(note));
     return notes;
 }
@@ -132,7 +132,7 @@ static fplt_status print_csv(const fplt_table *table, fplt_error *error)
     return status;
 }
 
-static fplt_status print(const cli_call *cli, const fplt__hazard *hazard,
+static fplt_status print(const cli_call *cli, const fplt_hazard *hazard,
                          const struct output *output, json_t *document, fplt_error *error)
 {
     size_t count = output->table[1] ? 2 : 1;
@@ -152,32 +152,32 @@ static fplt_status print(const cli_call *cli, const fplt__hazard *hazard,
         status = cli_print_table(output->table[i], error);
     }
     const char *note;
-    for (size_t i = 0; !status && hazard && (note = fplt__hazard_note(hazard, i)); i++)
+    for (size_t i = 0; !status && hazard && (note = fplt_hazard_note(hazard, i)); i++)
         printf("%s%s.\n", i ? "" : "\n", note);
     return status;
 }
 
 fplt_status cli_survival_run_baseline(cli_call *cli, fplt_error *error)
 {
-    fplt__hazard_settings settings = {.grid = fplt_settings_text(cli->settings, "grid"),
-                                      .minimum =
-                                          (size_t)fplt_settings_integer(cli->settings, "minimum"),
-                                      .level = 0.95};
+    fplt_hazard_settings settings = {.grid = fplt_settings_text(cli->settings, "grid"),
+                                     .minimum =
+                                         (size_t)fplt_settings_integer(cli->settings, "minimum"),
+                                     .level = 0.95};
     struct output output = {{"baseline", NULL}, {NULL, NULL}};
     fplt_model *model;
     fplt_dataset *dataset;
-    fplt__hazard *hazard = NULL;
+    fplt_hazard *hazard = NULL;
     fplt_status status =
         read_model(cli, fplt_settings_switch(cli->settings, "refit"), &model, &dataset, error);
-    if (!status && !(status = fplt__hazard_create(model, dataset, &settings, &hazard, error)) &&
-        !(status = fplt__hazard_table(hazard, &output.table[0], error)))
+    if (!status && !(status = fplt_hazard_create(model, dataset, &settings, &hazard, error)) &&
+        !(status = fplt_hazard_tabulate(hazard, &output.table[0], error)))
         status = print(cli, hazard, &output,
                        json_pack("{s:s}", "ties",
                                  fplt_model_get_view(model)->ties ? fplt_model_get_view(model)->ties
                                                                   : "breslow"),
                        error);
     fplt_table_destroy(output.table[0]);
-    fplt__hazard_destroy(hazard);
+    fplt_hazard_destroy(hazard);
     fplt_dataset_destroy(dataset);
     fplt_model_destroy(model);
     return status;
@@ -196,34 +196,34 @@ static fplt_status read_new(const cli_call *cli, const fplt_model *model, fplt_d
     return status;
 }
 
-static fplt__hazard_settings predict_settings(const cli_call *cli)
+static fplt_hazard_settings predict_settings(const cli_call *cli)
 {
     const char *name = fplt_settings_text(cli->settings, "interval");
-    return (fplt__hazard_settings){.grid = fplt_settings_text(cli->settings, "grid"),
-                                   .minimum =
-                                       (size_t)fplt_settings_integer(cli->settings, "minimum"),
-                                   .times = fplt_settings_text(cli->settings, "times"),
-                                   .site = fplt_settings_text(cli->settings, "at-site"),
-                                   .interval = strcmp(name, "plain") == 0     ? FPLT__LIFE_PLAIN
-                                               : strcmp(name, "log-log") == 0 ? FPLT__LIFE_LOG_LOG
-                                                                              : FPLT__LIFE_LOG,
-                                   .level = fplt_settings_real(cli->settings, "level")};
+    return (fplt_hazard_settings){.grid = fplt_settings_text(cli->settings, "grid"),
+                                  .minimum =
+                                      (size_t)fplt_settings_integer(cli->settings, "minimum"),
+                                  .times = fplt_settings_text(cli->settings, "times"),
+                                  .site = fplt_settings_text(cli->settings, "at-site"),
+                                  .interval = strcmp(name, "plain") == 0     ? FPLT_SURVIVAL_PLAIN
+                                              : strcmp(name, "log-log") == 0 ? FPLT_SURVIVAL_LOG_LOG
+                                                                             : FPLT_SURVIVAL_LOG,
+                                  .level = fplt_settings_real(cli->settings, "level")};
 }
 
 fplt_status cli_survival_run_predict(cli_call *cli, fplt_error *error)
 {
-    fplt__hazard_settings settings = predict_settings(cli);
+    fplt_hazard_settings settings = predict_settings(cli);
     struct output output = {{"patients", "times"}, {NULL, NULL}};
     fplt_model *model;
     fplt_dataset *dataset, *rows = NULL;
-    fplt__hazard *hazard = NULL;
+    fplt_hazard *hazard = NULL;
     fplt_status status = fplt__settings_complete(cli->settings, error);
     if (status)
         return status;
     status = read_model(cli, fplt_settings_switch(cli->settings, "refit"), &model, &dataset, error);
-    if (!status && !(status = fplt__hazard_create(model, dataset, &settings, &hazard, error)) &&
+    if (!status && !(status = fplt_hazard_create(model, dataset, &settings, &hazard, error)) &&
         !(status = read_new(cli, model, &rows, error)) &&
-        !(status = fplt__hazard_predict(hazard, rows, &output.table[0], &output.table[1], error)))
+        !(status = fplt_hazard_predict(hazard, rows, &output.table[0], &output.table[1], error)))
         status =
             print(cli, hazard, &output,
                   json_pack("{s:s, s:f}", "interval", fplt_settings_text(cli->settings, "interval"),
@@ -231,7 +231,7 @@ fplt_status cli_survival_run_predict(cli_call *cli, fplt_error *error)
                   error);
     fplt_table_destroy(output.table[0]);
     fplt_table_destroy(output.table[1]);
-    fplt__hazard_destroy(hazard);
+    fplt_hazard_destroy(hazard);
     fplt_dataset_destroy(rows);
     fplt_dataset_destroy(dataset);
     fplt_model_destroy(model);
@@ -250,9 +250,9 @@ fplt_status cli_survival_run_test(cli_call *cli, fplt_error *error)
         number++;
     fplt_status status = read_model(cli, 1, &model, &dataset, error);
     if (!status)
-        status = fplt__hazard_test(model, dataset, (fplt__hazard_transform)number,
-                                   fplt_settings_switch(cli->settings, "each-column"),
-                                   &output.table[0], error);
+        status = fplt_hazard_test(model, dataset, (fplt_hazard_transform)number,
+                                  fplt_settings_switch(cli->settings, "each-column"),
+                                  &output.table[0], error);
     if (!status)
         status = print(cli, NULL, &output, json_pack("{s:s}", "transform", transform), error);
     fplt_table_destroy(output.table[0]);

@@ -7,11 +7,7 @@ fedplt_cox <- function(formula, data, sites, weights, offset, subset, na.action,
   check_penalty(penalty, alpha)
   check_privacy(privacy)
   if (missing(data)) data <- environment(formula)
-  env <- survival_env(environment(formula))
-  special <- stats::terms(formula, "strata", data = if (is.data.frame(data)) data)
-  call$formula <- special
-  environment(call$formula) <- env
-  made <- model_frame(call, data, parent.frame(), formula)
+  made <- cox_frame(call, formula, data, parent.frame())
   frame <- made$frame
   response <- survival_response(stats::model.response(frame))
   design <- cox_matrix(frame)
@@ -29,6 +25,13 @@ fedplt_cox <- function(formula, data, sites, weights, offset, subset, na.action,
   fit$strata <- site
   if (control$model) fit$model <- frame
   fit
+}
+
+# The frame with the strata as variables.
+cox_frame <- function(call, formula, data, env) {
+  call$formula <- stats::terms(formula, "strata", data = if (is.data.frame(data)) data)
+  environment(call$formula) <- survival_env(environment(formula))
+  model_frame(call, data, env, formula)
 }
 
 # Surv and strata are those of the package survival where it is there, whether or not it is attached.
@@ -67,11 +70,7 @@ cox_matrix <- function(frame) {
     drop <- which(colSums(attr(terms, "factors")[strata, , drop = FALSE]) > 0)
     if (any(attr(terms, "order")[drop] > 1L))
       refuse("strata(...) is in an interaction, which is not offered", status = "unsupported")
-    design_terms <- if (length(drop) == length(attr(terms, "term.labels"))) stats::update(terms, . ~ 1) else terms[-drop]
-    specials <- attr(terms, "specials")
-    terms <- design_terms
-    attr(terms, "specials") <- specials
-    attr(terms, "intercept") <- 1L
+    terms <- drop_terms(terms, drop)
     attr(terms, "strata") <- labels
   }
   x <- stats::model.matrix(terms, frame)
@@ -79,6 +78,17 @@ cox_matrix <- function(frame) {
   place <- match("(Intercept)", colnames(x))
   attr(x, "assign") <- assign[-place]
   list(x = x, terms = terms, place = place)
+}
+
+# Terms without some of them. Offsets, what makes variables of new data (predvars) and their classes stay.
+drop_terms <- function(terms, drop) {
+  text <- function(list) vapply(as.list(list)[-1L], function(v) paste(deparse(v, 500L, backtick = TRUE), collapse = " "), "")
+  variables <- text(attr(terms, "variables"))
+  right <- c(attr(terms, "term.labels")[-drop], variables[attr(terms, "offset")])
+  made <- stats::terms(stats::reformulate(if (length(right)) right else "1", terms[[2L]], env = environment(terms)))
+  kept <- match(text(attr(made, "variables")), variables)
+  structure(made, predvars = as.call(c(quote(list), as.list(attr(terms, "predvars"))[-1L][kept])),
+            dataClasses = attr(terms, "dataClasses")[kept], specials = attr(terms, "specials"))
 }
 
 cox_strata <- function(frame, specials) {

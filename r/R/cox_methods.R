@@ -107,9 +107,9 @@ predict.fedplt_cox <- function(object, newdata = NULL, type = c("lp", "risk"), s
   list(fit = value, se.fit = stats::setNames(error, names(value)))
 }
 
-# Cumulative baseline hazards at the mean of the columns (centred) or at zero: Breslow's, or Efron's where ties are so.
-baseline <- function(object, centred) {
-  eta <- object$linear.predictors - if (centred) sum(object$means * object$coefficients, na.rm = TRUE) else 0
+# For residuals: the cumulative hazard at every time of every stratum, and what a row with an event at that time was exposed to.
+exposures <- function(object) {
+  eta <- object$linear.predictors
   response <- object$response
   labels <- if (is.null(object$strata)) rep("", length(eta)) else as.character(object$strata)
   good <- object$prior.weights > 0
@@ -143,69 +143,15 @@ stratum_hazard <- function(time, status, weight, risk, ties) {
   data.frame(hazard = cumsum(steps[1L, ]), time = times, own = cumsum(steps[1L, ]) - steps[1L, ] + steps[2L, ])
 }
 
-basehaz <- function(fit, ...) UseMethod("basehaz")
-
-basehaz.default <- function(fit, ...) {
-  if (!requireNamespace("survival", quietly = TRUE)) refuse("basehaz of a ", class(fit)[1L], " needs the package survival", status = "unsupported")
-  survival::basehaz(fit, ...)
-}
-
-basehaz.fedplt_cox <- function(fit, centered = TRUE, ...) {
-  needs_records(fit, "a baseline hazard")
-  found <- baseline(fit, centered)
-  found[names(found) != "own"]
-}
-
 needs_records <- function(object, what) {
   if (!is.null(object$privacy))
     refuse(what, " tells of single records, and the model was trained with privacy", status = "unsupported")
 }
 
-# Survival curves of new rows.
-survfit.fedplt_cox <- function(formula, newdata = NULL, ...) {
-  object <- formula
-  needs_records(object, "a survival curve")
-  hazard <- baseline(object, TRUE)
-  lp <- if (is.null(newdata)) 0 else stats::predict(object, newdata)
-  split <- if (is.null(hazard$strata)) list(hazard) else base::split(hazard, hazard$strata)
-  curves <- lapply(split, function(one) cbind(one[c("time", "hazard")], exp(-outer(one$hazard, exp(lp)))))
-  structure(class = c("fedplt_survfit"), list(curves = curves, rows = length(lp), call = match.call()))
-}
-
-print.fedplt_survfit <- function(x, ...) {
-  cat("Survival curves of ", x$rows, if (x$rows == 1) " row" else " rows", ", ", length(x$curves),
-      if (length(x$curves) == 1) " stratum" else " strata", "\n", sep = "")
-  for (name in names(x$curves) %||% "") {
-    if (nzchar(name)) cat(name, ": ", sep = "")
-    curve <- if (nzchar(name)) x$curves[[name]] else x$curves[[1L]]
-    cat(nrow(curve), " times, survival of the first row at the last time ", format(curve[nrow(curve), 3L], digits = 4), "\n", sep = "")
-  }
-  invisible(x)
-}
-
-as.data.frame.fedplt_survfit <- function(x, ...) {
-  names <- names(x$curves) %||% ""
-  parts <- lapply(seq_along(x$curves), function(i) {
-    curve <- x$curves[[i]]
-    survival <- as.matrix(curve[, -(1:2), drop = FALSE])
-    data.frame(strata = names[i], time = rep(curve$time, ncol(survival)), row = rep(seq_len(ncol(survival)), each = nrow(survival)),
-               surv = as.vector(survival))
-  })
-  do.call(rbind, parts)
-}
-
-plot.fedplt_survfit <- function(x, xlab = "Time", ylab = "Survival", ...) {
-  all <- as.data.frame(x)
-  graphics::plot(range(0, all$time), c(0, 1), type = "n", xlab = xlab, ylab = ylab, ...)
-  groups <- base::split(all, list(all$strata, all$row), drop = TRUE)
-  for (i in seq_along(groups)) graphics::lines(c(0, groups[[i]]$time), c(1, groups[[i]]$surv), type = "s", col = i)
-  invisible(x)
-}
-
 residuals.fedplt_cox <- function(object, type = "martingale", ...) {
   type <- match.arg(type)
   needs_records(object, "a residual")
-  hazard <- baseline(object, FALSE)
+  hazard <- exposures(object)
   labels <- if (is.null(object$strata)) rep("", length(object$response$time)) else as.character(object$strata)
   own <- if (is.null(object$strata)) rep("", nrow(hazard)) else as.character(hazard$strata)
   found <- numeric(length(labels))

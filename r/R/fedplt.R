@@ -48,7 +48,7 @@ fedplt <- function(formula, data, sites, family = stats::binomial(), weights, of
 # The frame with weights, offset and sites as extra variables, so that subset and na.action apply to them too.
 model_frame <- function(call, data, env, formula) {
   sites <- find_sites(call$sites, data, env, formula)
-  frame <- call[c(1L, match(c("formula", "data", "subset", "weights", "na.action", "offset"), names(call), 0L))]
+  frame <- call[c(1L, match(c("formula", "data", "subset", "weights", "na.action", "offset", "xlev"), names(call), 0L))]
   frame$drop.unused.levels <- TRUE
   frame[[1L]] <- quote(stats::model.frame)
   if (!is.null(sites) && !sites$count) frame$sites <- sites$labels

@@ -120,12 +120,10 @@ unit_map <- function(model) {
   rbind(c(-mean / scale, 1), cbind(map, 0)) # the library has the intercept last
 }
 
-# Trains. `rows` has index (rows of x that count, in the order of label, weight and offset) and n (rows of x).
-train_rows <- function(x, rows, site, label, weight, offset, task, classes, problem, control, privacy, kept) {
-  sites <- group_sites(site, rows)
-  sites$dealt <- if (is.null(site) || !is_site_count(site, rows$n)) 0 else site
-  place <- sites$place
-  arranged <- function(v) if (is.null(v)) NULL else as.double(v[place])
+# The data set of the library. `rows` has index (rows of x that count, in the order of label, weight and offset) and n (rows of
+# x); `sites` is of group_sites.
+rows_dataset <- function(x, sites, label, weight, offset, task, classes, kept) {
+  arranged <- function(v) if (is.null(v)) NULL else as.double(v[sites$place])
   if (!is.null(weight) && all(weight == 1)) weight <- NULL
   if (!is.null(offset) && all(offset == 0)) offset <- NULL
   parts <- x
@@ -138,17 +136,36 @@ train_rows <- function(x, rows, site, label, weight, offset, task, classes, prob
     parts <- sparse_parts(x)
   }
   names <- list(colnames(x)[kept], sites$names, classes)
-  dataset <- .Call(C_dataset, parts, as.integer(kept), plain_order(order, nrow(x)), arranged(label), arranged(weight),
-                   arranged(offset), sites$sizes, TASKS[[task]], names)
-  settings <- make_settings(all_settings(problem(sites), control, privacy, sites))
-  if (!is.null(control$audit)) return(signal_audit(.Call(C_audit, settings, dataset, control$audit)))
-  trained <- .Call(C_train, settings, dataset, NULL, control$start, observer_of(control))
+  .Call(C_dataset, parts, as.integer(kept), plain_order(order, nrow(x)), arranged(label), arranged(weight), arranged(offset),
+        sites$sizes, TASKS[[task]], names)
+}
+
+# Trains, or does with the rows and the values of the settings what `control$instead` does; its result leaves by a condition,
+# which run_instead catches.
+train_rows <- function(x, rows, site, label, weight, offset, task, classes, problem, control, privacy, kept) {
+  sites <- group_sites(site, rows)
+  sites$dealt <- if (is.null(site) || !is_site_count(site, rows$n)) 0 else site
+  dataset <- rows_dataset(x, sites, label, weight, offset, task, classes, kept)
+  values <- all_settings(problem(sites), control, privacy, sites)
+  if (!is.null(control$instead))
+    stop(structure(class = c("fedplt_instead", "condition"), list(message = "done", call = NULL, result = control$instead(values, dataset, sites))))
+  trained <- .Call(C_train, make_settings(values), dataset, NULL, control$start, observer_of(control))
   trained$history <- as.data.frame(trained$history)
   trained$choices <- as.data.frame(trained$choices, stringsAsFactors = FALSE)
   trained$sites <- sites[c("names", "sizes", "dealt")]
   trained$converged <- trained$outcome %in% c("converged", "stalled") || !(trained$target > 0)
   if (!trained$converged) warning(trained$sentence, call. = FALSE)
   trained
+}
+
+# Repeats the call of a fit up to the point where it would train, and calls `instead(values, dataset, sites)` there.
+run_instead <- function(fit, instead, env, ...) {
+  call <- fit$call
+  control <- fit$control
+  control$instead <- instead
+  call$control <- control
+  for (name in names(list(...))) call[[name]] <- list(...)[[name]]
+  tryCatch(eval(call, environment(fit$formula) %||% env), fedplt_instead = function(e) e$result)
 }
 
 check_penalty <- function(penalty, alpha) {

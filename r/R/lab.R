@@ -2,23 +2,16 @@
 
 audit <- function(fit, ...) UseMethod("audit")
 
-# Repeats the call of the fit up to the point where it would train, and attacks there.
 audit.fedplt <- function(fit, runs = 2000, threads = 1, confidence = 0.9999, ...) {
   if (is.null(fit$privacy)) refuse("there is no promise to audit: the model was trained without privacy")
-  call <- fit$call
-  control <- fit$control
-  control$audit <- as.double(c(runs, threads, confidence))
-  call$control <- control
-  found <- tryCatch(eval(call, environment(fit$formula) %||% parent.frame()), fedplt_audited = function(e) e$result)
+  found <- run_instead(fit, function(values, dataset, sites) {
+    .Call(C_audit, make_settings(values), dataset, as.double(c(runs, threads, confidence)))
+  }, parent.frame())
   attacks <- data.frame(attack = found$name, sees = found$sees, claimed = found$claimed, bound = found$bound, power = found$power,
                         verdict = found$verdict, stringsAsFactors = FALSE)
   checks <- data.frame(check = found$checks, verdict = found$check_verdicts, stringsAsFactors = FALSE)
   structure(list(refuted = found$refuted, seconds = found$seconds, attacks = attacks, checks = checks[nzchar(checks$check), ]),
             class = "fedplt_audit")
-}
-
-signal_audit <- function(result) {
-  stop(structure(class = c("fedplt_audited", "condition"), list(message = "audited", call = NULL, result = result)))
 }
 
 print.fedplt_audit <- function(x, ...) {

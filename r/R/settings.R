@@ -64,7 +64,7 @@ fedplt_control <- function(algorithm = NULL, solver = NULL, epochs = NULL, rho =
 }
 
 print.fedplt_control <- function(x, ...) {
-  given <- Filter(Negate(is.null), unclass(x)[setdiff(names(x), c("settings", "callback"))])
+  given <- Filter(Negate(is.null), unclass(x)[setdiff(names(x), c("settings", "callback", "instead"))])
   cat("Settings of a training:", paste(names(given), vapply(given, as_setting_text, ""), sep = " = ", collapse = ", "), "\n")
   if (length(x$settings))
     cat("Further settings:", paste(names(x$settings), vapply(x$settings, as_setting_text, ""), sep = " = ",

@@ -26,11 +26,8 @@ csv_frame <- function(csv, texts) {
 
 describe <- function(data, sites = NULL, by = NULL, cross = NULL, columns = NULL, ignore = NULL, categories = NULL, minimum = 0,
                      grid = 0, bounds = NULL, missing_codes = NULL, schema = NULL) {
-  for (name in c("minimum", "grid")) {
-    value <- get(name)
-    if (!is.numeric(value) || length(value) != 1L || is.na(value) || value < 0 || value != round(value))
-      refuse(name, " is ", deparse(value), ", but must be a whole number of at least 0")
-  }
+  check_count(minimum, "minimum")
+  check_count(grid, "grid")
   if (!is.null(bounds)) {
     check_bounds(bounds)
     if (grid == 0) refuse("bounds is given, but only a grid uses it: set grid, for example grid = 200")
@@ -124,6 +121,11 @@ meta.data.frame <- function(x, method = c("reml", "dl"), hartung_knapp = FALSE, 
   lines <- lines[order(match(lines$term, unique(lines$term))), ]
   rownames(lines) <- NULL
   structure(list(sites = lines, combined = do.call(rbind, combined), notes = character(), level = level), class = "fedplt_meta")
+}
+
+check_count <- function(value, name) {
+  if (!is.numeric(value) || length(value) != 1L || is.na(value) || value < 0 || value != round(value))
+    refuse(name, " is ", deparse(value), ", but must be a whole number of at least 0")
 }
 
 check_level <- function(level) {

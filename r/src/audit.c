@@ -20,13 +20,6 @@ typedef struct fpltr_auditing {
     fplt_error error;
 } fpltr_auditing;
 
-static int stop_watch(void *context, size_t done, size_t total)
-{
-    (void)done;
-    (void)total;
-    return atomic_load(&((fpltr_beside *)context)->stop);
-}
-
 static void attack(void *context)
 {
     fpltr_auditing *own = context;
@@ -100,7 +93,7 @@ SEXP fpltr_audit(SEXP settings, SEXP data, SEXP numbers)
     own->wanted.runs = (uint64_t)n[0];
     own->wanted.threads = (unsigned)n[1];
     own->wanted.confidence = n[2];
-    own->wanted.watch = stop_watch;
+    own->wanted.watch = fpltr_beside_watch;
     own->wanted.context = &own->beside;
     own->beside.work = attack;
     own->beside.context = own;

@@ -64,3 +64,25 @@ void fpltr_beside_end(fpltr_beside *beside)
     pthread_join(beside->thread, NULL);
     beside->started = 0;
 }
+
+int fpltr_beside_asked(void *context)
+{
+    return atomic_load(&((fpltr_beside *)context)->stop);
+}
+
+int fpltr_beside_watch(void *context, size_t done, size_t total)
+{
+    (void)done;
+    (void)total;
+    return fpltr_beside_asked(context);
+}
+
+void fpltr_beside_run(fpltr_beside *beside, void (*release)(void *context))
+{
+    if (fpltr_beside_start(beside))
+        beside->work(beside->context);
+    if (fpltr_beside_wait(beside, -1)) {
+        release(beside->context);
+        fpltr_interrupt();
+    }
+}

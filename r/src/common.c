@@ -1,6 +1,7 @@
 /* Errors, texts, pointers and interrupts. */
 #include "fedplt_r.h"
 
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 
@@ -76,6 +77,76 @@ SEXP fpltr_numbers(const double *numbers, R_xlen_t count)
     if (count)
         memcpy(REAL(vector), numbers, (size_t)count * sizeof *numbers);
     return vector;
+}
+
+SEXP fpltr_frame(const char *const *names, const char *types, R_xlen_t rows)
+{
+    R_xlen_t count = (R_xlen_t)strlen(types);
+    SEXP list = PROTECT(fpltr_list(names, count));
+    for (R_xlen_t k = 0; k < count; k++)
+        SET_VECTOR_ELT(list, k, Rf_allocVector(types[k] == 'T' ? STRSXP : REALSXP, rows));
+    UNPROTECT(1);
+    return list;
+}
+
+void fpltr_set_text(SEXP list, int column, R_xlen_t row, const char *text)
+{
+    SET_STRING_ELT(VECTOR_ELT(list, column), row, text ? Rf_mkCharCE(text, CE_UTF8) : NA_STRING);
+}
+
+void fpltr_set_number(SEXP list, int column, R_xlen_t row, double number)
+{
+    REAL(VECTOR_ELT(list, column))[row] = isnan(number) ? NA_REAL : number;
+}
+
+void fpltr_finalize_text(SEXP pointer)
+{
+    fplt_free(R_ExternalPtrAddr(pointer));
+    R_ClearExternalPtr(pointer);
+}
+
+SEXP fpltr_take_table(fplt_table **table)
+{
+    fplt_error error = {.status = FPLT_OK};
+    char *text = NULL;
+    SEXP holder = PROTECT(fpltr_pointer(fpltr_finalize_text));
+    fpltr_check(fplt_table_render(*table, FPLT_TABLE_CSV, &text, &error), &error);
+    R_SetExternalPtrAddr(holder, text);
+    SEXP made = PROTECT(fpltr_text(text));
+    fpltr_finalize_text(holder);
+    fplt_table_destroy(*table);
+    *table = NULL;
+    UNPROTECT(2);
+    return made;
+}
+
+SEXP fpltr_notes(fpltr_note_of *note, const void *object)
+{
+    R_xlen_t count = 0;
+    while (note(object, (size_t)count))
+        count++;
+    SEXP notes = PROTECT(Rf_allocVector(STRSXP, count));
+    for (R_xlen_t i = 0; i < count; i++)
+        SET_STRING_ELT(notes, i, Rf_mkCharCE(note(object, (size_t)i), CE_UTF8));
+    UNPROTECT(1);
+    return notes;
+}
+
+char *fpltr_join_lines(SEXP lines, size_t *size)
+{
+    const char *const *line = fpltr_strings(lines);
+    size_t used = 0;
+    *size = 0;
+    for (size_t i = 0; line[i]; i++)
+        *size += strlen(line[i]) + 1;
+    char *text = R_alloc(*size + 1, 1);
+    for (size_t i = 0; line[i]; i++) {
+        size_t length = strlen(line[i]);
+        memcpy(text + used, line[i], length);
+        text[used + length] = '\n';
+        used += length + 1;
+    }
+    return text;
 }
 
 static void check_interrupt(void *unused)

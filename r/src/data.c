@@ -35,10 +35,15 @@ static void finalize_block(SEXP pointer)
     R_ClearExternalPtr(pointer);
 }
 
-static void finalize_dataset(SEXP pointer)
+void fpltr_finalize_dataset(SEXP pointer)
 {
     fplt_dataset_destroy(R_ExternalPtrAddr(pointer));
     R_ClearExternalPtr(pointer);
+}
+
+fplt_dataset *fpltr_dataset_of(SEXP pointer)
+{
+    return R_ExternalPtrAddr(pointer);
 }
 
 fplt_dataset *fpltr_dataset_take(SEXP pointer)
@@ -163,7 +168,7 @@ SEXP fpltr_dataset(SEXP x, SEXP kept, SEXP order, SEXP label, SEXP weight, SEXP 
     fplt_rows rows = {.count = 0};
     fplt_dataset *dataset = NULL;
     SEXP holder = PROTECT(fpltr_pointer(finalize_block));
-    SEXP pointer = PROTECT(fpltr_pointer(finalize_dataset));
+    SEXP pointer = PROTECT(fpltr_pointer(fpltr_finalize_dataset));
     uint32_t agents = (uint32_t)XLENGTH(sizes);
     size_t *agent_rows = (size_t *)R_alloc(agents ? agents : 1, sizeof *agent_rows);
     for (uint32_t i = 0; i < agents; i++)

@@ -8,6 +8,7 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
+#include "fedplt/report.h"
 #include "fedplt/settings.h"
 #include "fedplt/trainer.h"
 
@@ -30,6 +31,22 @@ SEXP fpltr_list(const char *const *names, R_xlen_t count);
 /* A copy of `count` numbers. Not protected. */
 SEXP fpltr_numbers(const double *numbers, R_xlen_t count);
 
+/* A list for as.data.frame: columns are texts (T) or numbers (N). Not protected. A number that is not known (NaN) and a text that
+ * is NULL become NA. */
+SEXP fpltr_frame(const char *const *names, const char *types, R_xlen_t rows);
+void fpltr_set_text(SEXP list, int column, R_xlen_t row, const char *text);
+void fpltr_set_number(SEXP list, int column, R_xlen_t row, double number);
+
+/* Releases a text of the library. */
+void fpltr_finalize_text(SEXP pointer);
+/* A table as CSV in R. The table, which an object with a finalizer holds, is released, and *table becomes NULL. Not protected. */
+SEXP fpltr_take_table(fplt_table **table);
+/* All sentences of an object of the library. Not protected. */
+typedef const char *fpltr_note_of(const void *object, size_t index);
+SEXP fpltr_notes(fpltr_note_of *note, const void *object);
+/* All lines as one text, each ended by a newline; released with R's memory of the call. */
+char *fpltr_join_lines(SEXP lines, size_t *size);
+
 /* Whether the person has asked for an interrupt. The request is consumed: fpltr_interrupt raises it again, once the
  * library's objects are released, and does not return. */
 int fpltr_is_interrupted(void);
@@ -39,6 +56,17 @@ void fpltr_interrupt(void);
 fplt_settings *fpltr_settings_of(SEXP pointer);
 /* The data set that fpltr_dataset made, which the caller owns from then on. */
 fplt_dataset *fpltr_dataset_take(SEXP pointer);
+/* The same, which stays the pointer's. */
+fplt_dataset *fpltr_dataset_of(SEXP pointer);
+void fpltr_finalize_dataset(SEXP pointer);
+
+/* A pointer that holds the model of a JSON text. Not protected. fpltr_model_of: the model. */
+SEXP fpltr_model_parse(SEXP json);
+fplt_model *fpltr_model_of(SEXP pointer);
+void fpltr_finalize_model(SEXP pointer);
+/* A pointer that holds the data set that fpltr_dataset made, which is used up, with its rows changed as those that the model
+ * was trained on. Not protected. */
+SEXP fpltr_model_rows(const fplt_model *model, SEXP data);
 
 /* The parts of a model that R needs, as a list. */
 SEXP fpltr_model_list(const fplt_model *model);

@@ -31,6 +31,12 @@ SEXP fpltr_paper(SEXP numbers);
 SEXP fpltr_describe(SEXP input, SEXP is_text, SEXP texts, SEXP numbers);
 SEXP fpltr_meta(SEXP estimate, SEXP error, SEXP numbers);
 SEXP fpltr_audit(SEXP settings, SEXP data, SEXP numbers);
+SEXP fpltr_survival(SEXP input, SEXP is_text, SEXP texts, SEXP numbers);
+SEXP fpltr_hazard(SEXP json, SEXP data, SEXP new_data, SEXP texts, SEXP numbers);
+SEXP fpltr_hazard_test(SEXP json, SEXP data, SEXP names, SEXP numbers);
+SEXP fpltr_evaluate(SEXP json, SEXP data, SEXP threshold);
+SEXP fpltr_validate(SEXP settings, SEXP data, SEXP search, SEXP values, SEXP numbers);
+SEXP fpltr_baseline(SEXP methods, SEXP names, SEXP data, SEXP numbers);
 
 #define ENTRY(name, count)                   \
     {                                        \
@@ -64,6 +70,12 @@ static const R_CallMethodDef entries[] = {ENTRY(settings, 6),
                                           ENTRY(audit, 3),
                                           ENTRY(describe, 4),
                                           ENTRY(meta, 3),
+                                          ENTRY(survival, 4),
+                                          ENTRY(hazard, 5),
+                                          ENTRY(hazard_test, 4),
+                                          ENTRY(evaluate, 3),
+                                          ENTRY(validate, 5),
+                                          ENTRY(baseline, 4),
                                           {NULL, NULL, 0}};
 
 void R_init_fedplt(DllInfo *info);

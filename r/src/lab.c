@@ -12,51 +12,6 @@
 #include "fedplt/tune.h"
 #include "fedplt_r.h"
 
-/* A frame whose columns are texts (T) or numbers (N). */
-static SEXP make_frame(const char *const *names, const char *types, R_xlen_t rows)
-{
-    R_xlen_t count = (R_xlen_t)strlen(types);
-    SEXP list = PROTECT(fpltr_list(names, count));
-    for (R_xlen_t k = 0; k < count; k++)
-        SET_VECTOR_ELT(list, k, Rf_allocVector(types[k] == 'T' ? STRSXP : REALSXP, rows));
-    UNPROTECT(1);
-    return list;
-}
-
-static void set_text(SEXP list, int column, R_xlen_t row, const char *text)
-{
-    SET_STRING_ELT(VECTOR_ELT(list, column), row, text ? Rf_mkCharCE(text, CE_UTF8) : NA_STRING);
-}
-
-static void set_number(SEXP list, int column, R_xlen_t row, double number)
-{
-    REAL(VECTOR_ELT(list, column))[row] = isnan(number) ? NA_REAL : number;
-}
-
-/* Asked by the library whether to stop: by the main thread's flag. */
-static int stop_watch(void *context, size_t done, size_t total)
-{
-    (void)done;
-    (void)total;
-    return atomic_load(&((fpltr_beside *)context)->stop);
-}
-
-static int stop_asked(void *context)
-{
-    return atomic_load(&((fpltr_beside *)context)->stop);
-}
-
-/* Runs the work beside R and waits; does not return where it was interrupted. `release` frees what the work made. */
-static void run_beside(fpltr_beside *beside, void (*release)(void *context))
-{
-    if (fpltr_beside_start(beside))
-        beside->work(beside->context);
-    if (fpltr_beside_wait(beside, -1)) {
-        release(beside->context);
-        fpltr_interrupt();
-    }
-}
-
 /* ---- theory ---- */
 
 /* numbers: lmin, lmax, agents, dimension, rho (NA: automatic), gamma (NA), epochs, accelerated, participation, tau,
@@ -89,18 +44,18 @@ SEXP fpltr_theory(SEXP numbers)
     SET_VECTOR_ELT(list, 2, Rf_ScalarReal(fplt_theory_quadratic_rate(&problem, &parameters).rate));
     SET_VECTOR_ELT(list, 3, Rf_ScalarReal(parameters.rho));
     SET_VECTOR_ELT(list, 4, Rf_ScalarReal(parameters.step));
-    SET_VECTOR_ELT(list, 5, make_frame(columns, "TTTNNNN", (R_xlen_t)verdict->count));
+    SET_VECTOR_ELT(list, 5, fpltr_frame(columns, "TTTNNNN", (R_xlen_t)verdict->count));
     for (size_t i = 0; i < verdict->count; i++) {
         const fplt_theory_finding *one = &verdict->finding[i];
         SEXP table = VECTOR_ELT(list, 5);
         R_xlen_t at = (R_xlen_t)i;
-        set_text(table, 0, at, one->name);
-        set_text(table, 1, at, one->meaning);
-        set_text(table, 2, at, one->advice);
-        set_number(table, 3, at, one->printed != 0);
-        set_number(table, 4, at, one->holds != 0);
-        set_number(table, 5, at, one->value);
-        set_number(table, 6, at, one->limit);
+        fpltr_set_text(table, 0, at, one->name);
+        fpltr_set_text(table, 1, at, one->meaning);
+        fpltr_set_text(table, 2, at, one->advice);
+        fpltr_set_number(table, 3, at, one->printed != 0);
+        fpltr_set_number(table, 4, at, one->holds != 0);
+        fpltr_set_number(table, 5, at, one->value);
+        fpltr_set_number(table, 6, at, one->limit);
     }
     R_xlen_t rounds = (R_xlen_t)n[10];
     SET_VECTOR_ELT(list, 6, Rf_allocVector(REALSXP, rounds + 1));
@@ -147,9 +102,9 @@ static void finalize_comparing(SEXP pointer)
 static void set_spread(SEXP table, int column, R_xlen_t row, const fplt_compared *one,
                        const fplt_spread *spread)
 {
-    set_number(table, column, row, one->refusal ? NAN : spread->median);
-    set_number(table, column + 1, row, one->refusal ? NAN : spread->low);
-    set_number(table, column + 2, row, one->refusal ? NAN : spread->high);
+    fpltr_set_number(table, column, row, one->refusal ? NAN : spread->median);
+    fpltr_set_number(table, column + 1, row, one->refusal ? NAN : spread->low);
+    fpltr_set_number(table, column + 2, row, one->refusal ? NAN : spread->high);
 }
 
 static SEXP compared_table(const fplt_comparison *made)
@@ -159,19 +114,19 @@ static SEXP compared_table(const fplt_comparison *made)
         "gradients_low",  "gradients_high",  "vectors", "vectors_low", "vectors_high", "paper_time",
         "paper_time_low", "paper_time_high", "runs",    "failures",    "diverged",     "step"};
     R_xlen_t count = (R_xlen_t)fplt_comparison_count(made);
-    SEXP table = PROTECT(make_frame(names, "TTNNNNNNNNNNNNNNNN", count));
+    SEXP table = PROTECT(fpltr_frame(names, "TTNNNNNNNNNNNNNNNN", count));
     for (R_xlen_t i = 0; i < count; i++) {
         const fplt_compared *one = fplt_comparison_get(made, (size_t)i);
-        set_text(table, 0, i, one->algorithm->name);
-        set_text(table, 1, i, one->refusal);
+        fpltr_set_text(table, 0, i, one->algorithm->name);
+        fpltr_set_text(table, 1, i, one->refusal);
         set_spread(table, 2, i, one, &one->rounds);
         set_spread(table, 5, i, one, &one->gradients);
         set_spread(table, 8, i, one, &one->vectors);
         set_spread(table, 11, i, one, &one->paper_time);
-        set_number(table, 14, i, one->runs);
-        set_number(table, 15, i, one->refusal ? one->runs : one->failures);
-        set_number(table, 16, i, one->diverged);
-        set_number(table, 17, i, one->step);
+        fpltr_set_number(table, 14, i, one->runs);
+        fpltr_set_number(table, 15, i, one->refusal ? one->runs : one->failures);
+        fpltr_set_number(table, 16, i, one->diverged);
+        fpltr_set_number(table, 17, i, one->step);
     }
     UNPROTECT(1);
     return table;
@@ -184,18 +139,18 @@ static SEXP compared_curves(const fplt_comparison *made)
     size_t count = 0, at = 0;
     for (size_t i = 0; i < fplt_comparison_count(made); i++)
         count += fplt_comparison_get(made, i)->curve.count;
-    SEXP table = PROTECT(make_frame(names, "TNNNNN", (R_xlen_t)count));
+    SEXP table = PROTECT(fpltr_frame(names, "TNNNNN", (R_xlen_t)count));
     for (size_t i = 0; i < fplt_comparison_count(made); i++) {
         const fplt_compared *one = fplt_comparison_get(made, i);
         const fplt_curve *curve = &one->curve;
         for (size_t k = 0; k < curve->count; k++, at++) {
             R_xlen_t row = (R_xlen_t)at;
-            set_text(table, 0, row, one->algorithm->name);
-            set_number(table, 1, row, curve->round[k]);
-            set_number(table, 2, row, curve->gradients[k]);
-            set_number(table, 3, row, curve->vectors[k]);
-            set_number(table, 4, row, curve->paper_time[k]);
-            set_number(table, 5, row, curve->criterion[k]);
+            fpltr_set_text(table, 0, row, one->algorithm->name);
+            fpltr_set_number(table, 1, row, curve->round[k]);
+            fpltr_set_number(table, 2, row, curve->gradients[k]);
+            fpltr_set_number(table, 3, row, curve->vectors[k]);
+            fpltr_set_number(table, 4, row, curve->paper_time[k]);
+            fpltr_set_number(table, 5, row, curve->criterion[k]);
         }
     }
     UNPROTECT(1);
@@ -242,12 +197,12 @@ SEXP fpltr_compare(SEXP settings, SEXP data, SEXP algorithms, SEXP numbers)
         own->wanted.points = (unsigned)n[2];
     own->wanted.threads = (unsigned)n[3];
     own->wanted.dataset = own->dataset;
-    own->wanted.watch = stop_watch;
-    own->wanted.stop = stop_asked;
+    own->wanted.watch = fpltr_beside_watch;
+    own->wanted.stop = fpltr_beside_asked;
     own->wanted.context = &own->beside;
     own->beside.work = compare;
     own->beside.context = own;
-    run_beside(&own->beside, release_comparing);
+    fpltr_beside_run(&own->beside, release_comparing);
     if (own->status) {
         fplt_error error = own->error;
         finalize_comparing(pointer);
@@ -342,7 +297,7 @@ static SEXP tuning_list(const fplt_tuning *made)
                                           "criterion",       "reached",      "diverged",
                                           "expected_rounds", "expected_time"};
     SEXP list = PROTECT(fpltr_list(names, 3));
-    SET_VECTOR_ELT(list, 0, make_frame(columns, "TNNNNNNNNNN", (R_xlen_t)made->count));
+    SET_VECTOR_ELT(list, 0, fpltr_frame(columns, "TNNNNNNNNNN", (R_xlen_t)made->count));
     for (size_t i = 0; i < made->count; i++) {
         const fplt_tune_candidate *one = &made->candidate[i];
         const double row[] = {one->rho,
@@ -355,9 +310,9 @@ static SEXP tuning_list(const fplt_tuning *made)
                               one->left,
                               one->expected_rounds,
                               one->expected_time};
-        set_text(VECTOR_ELT(list, 0), 0, (R_xlen_t)i, one->origin);
+        fpltr_set_text(VECTOR_ELT(list, 0), 0, (R_xlen_t)i, one->origin);
         for (int c = 0; c < 10; c++)
-            set_number(VECTOR_ELT(list, 0), c + 1, (R_xlen_t)i, row[c]);
+            fpltr_set_number(VECTOR_ELT(list, 0), c + 1, (R_xlen_t)i, row[c]);
     }
     SET_VECTOR_ELT(list, 1, fpltr_text(made->reasoning));
     SET_VECTOR_ELT(list, 2, Rf_ScalarReal((double)made->rounds_spent));
@@ -378,7 +333,7 @@ SEXP fpltr_tune(SEXP numbers, SEXP settings, SEXP data)
     own->wanted = fplt_tune_defaults();
     own->wanted.method = (fplt_tune_method)(int)n[6];
     own->wanted.rounds = (uint64_t)n[7];
-    own->wanted.watch = stop_watch;
+    own->wanted.watch = fpltr_beside_watch;
     own->wanted.context = &own->beside;
     own->agents = (uint32_t)n[2];
     if (Rf_isNull(settings)) {
@@ -393,7 +348,7 @@ SEXP fpltr_tune(SEXP numbers, SEXP settings, SEXP data)
     }
     own->beside.work = search;
     own->beside.context = own;
-    run_beside(&own->beside, release_tuning);
+    fpltr_beside_run(&own->beside, release_tuning);
     if (own->status) {
         fplt_error error = own->error;
         finalize_tuning(pointer);
@@ -444,11 +399,11 @@ SEXP fpltr_paper_names(void)
     size_t count = 0;
     while (fplt_paper_list(count, &label, &title))
         count++;
-    SEXP table = PROTECT(make_frame(columns, "TT", (R_xlen_t)count));
+    SEXP table = PROTECT(fpltr_frame(columns, "TT", (R_xlen_t)count));
     for (size_t i = 0; i < count; i++) {
         name = fplt_paper_list(i, &label, &title);
-        set_text(table, 0, (R_xlen_t)i, name);
-        set_text(table, 1, (R_xlen_t)i, title);
+        fpltr_set_text(table, 0, (R_xlen_t)i, name);
+        fpltr_set_text(table, 1, (R_xlen_t)i, title);
     }
     UNPROTECT(1);
     return table;
@@ -463,19 +418,19 @@ static SEXP paper_cells(const fplt_paper *made)
     const fplt_paper_table *one;
     for (size_t i = 0; (one = fplt_paper_get_view(made, i)); i++)
         count += one->count;
-    SEXP table = PROTECT(make_frame(columns, "TTTTTNNNNNNNN", (R_xlen_t)count));
+    SEXP table = PROTECT(fpltr_frame(columns, "TTTTTNNNNNNNN", (R_xlen_t)count));
     for (size_t i = 0; (one = fplt_paper_get_view(made, i)); i++)
         for (size_t k = 0; k < one->count; k++, at++) {
             const fplt_paper_cell *cell = &one->cells[k];
             const double numbers[] = {cell->paper, cell->ours,   cell->low,  cell->median,
                                       cell->high,  cell->rounds, cell->runs, cell->failures};
-            set_text(table, 0, (R_xlen_t)at, one->name);
-            set_text(table, 1, (R_xlen_t)at, cell->row);
-            set_text(table, 2, (R_xlen_t)at, cell->column);
-            set_text(table, 3, (R_xlen_t)at, cell->parameters);
-            set_text(table, 4, (R_xlen_t)at, cell->refusal);
+            fpltr_set_text(table, 0, (R_xlen_t)at, one->name);
+            fpltr_set_text(table, 1, (R_xlen_t)at, cell->row);
+            fpltr_set_text(table, 2, (R_xlen_t)at, cell->column);
+            fpltr_set_text(table, 3, (R_xlen_t)at, cell->parameters);
+            fpltr_set_text(table, 4, (R_xlen_t)at, cell->refusal);
             for (int c = 0; c < 8; c++)
-                set_number(table, 5 + c, (R_xlen_t)at, numbers[c]);
+                fpltr_set_number(table, 5 + c, (R_xlen_t)at, numbers[c]);
         }
     UNPROTECT(1);
     return table;
@@ -498,12 +453,12 @@ SEXP fpltr_paper(SEXP numbers)
     if (n[4] > 0)
         own->wanted.points = (unsigned)n[4];
     own->wanted.threads = (unsigned)n[5];
-    own->wanted.watch = stop_watch;
-    own->wanted.stop = stop_asked;
+    own->wanted.watch = fpltr_beside_watch;
+    own->wanted.stop = fpltr_beside_asked;
     own->wanted.context = &own->beside;
     own->beside.work = compute_paper;
     own->beside.context = own;
-    run_beside(&own->beside, release_papering);
+    fpltr_beside_run(&own->beside, release_papering);
     if (own->status) {
         fplt_error error = own->error;
         finalize_papering(pointer);

@@ -38,22 +38,16 @@ static SEXP inference_list(const fplt_inference *inference, size_t n)
     return list;
 }
 
-static void finalize_text(SEXP pointer)
-{
-    fplt_free(R_ExternalPtrAddr(pointer));
-    R_ClearExternalPtr(pointer);
-}
-
 /* The model file's text. */
 static SEXP model_text(const fplt_model *model)
 {
     fplt_error error = {.status = FPLT_OK};
     char *text = NULL;
-    SEXP holder = PROTECT(fpltr_pointer(finalize_text));
+    SEXP holder = PROTECT(fpltr_pointer(fpltr_finalize_text));
     fpltr_check(fplt_model_text(model, &text, &error), &error);
     R_SetExternalPtrAddr(holder, text);
     SEXP made = PROTECT(fpltr_text(text));
-    finalize_text(holder);
+    fpltr_finalize_text(holder);
     UNPROTECT(2);
     return made;
 }
@@ -79,6 +73,41 @@ SEXP fpltr_model_list(const fplt_model *model)
     SET_VECTOR_ELT(list, 8, model_text(model));
     UNPROTECT(1);
     return list;
+}
+
+void fpltr_finalize_model(SEXP pointer)
+{
+    fplt_model_destroy(R_ExternalPtrAddr(pointer));
+    R_ClearExternalPtr(pointer);
+}
+
+fplt_model *fpltr_model_of(SEXP pointer)
+{
+    return R_ExternalPtrAddr(pointer);
+}
+
+SEXP fpltr_model_parse(SEXP json)
+{
+    fplt_error error = {.status = FPLT_OK};
+    fplt_model *model = NULL;
+    const char *text = fpltr_string(json);
+    SEXP pointer = PROTECT(fpltr_pointer(fpltr_finalize_model));
+    fpltr_check(fplt_model_parse(text, strlen(text), "the model", &model, &error), &error);
+    R_SetExternalPtrAddr(pointer, model);
+    UNPROTECT(1);
+    return pointer;
+}
+
+SEXP fpltr_model_rows(const fplt_model *model, SEXP data)
+{
+    fplt_error error = {.status = FPLT_OK};
+    SEXP pointer = PROTECT(fpltr_pointer(fpltr_finalize_dataset));
+    R_SetExternalPtrAddr(pointer, fpltr_dataset_take(data));
+    fpltr_check(fplt_transform_apply(fplt_model_get_view(model)->transform,
+                                     fpltr_dataset_of(pointer), &error),
+                &error);
+    UNPROTECT(1);
+    return pointer;
 }
 
 SEXP fpltr_version(void)

@@ -2,9 +2,7 @@
 #include "fedplt/study.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "fedplt/memory.h"
 #include "fedplt/schema.h"
 #include "fedplt_r.h"
 
@@ -13,7 +11,6 @@ typedef struct fpltr_describing {
     fplt_description *made;
     fplt_schema *schema;
     fplt_table *table;
-    char *text;
 } fpltr_describing;
 
 static void finalize_describing(SEXP pointer)
@@ -24,41 +21,8 @@ static void finalize_describing(SEXP pointer)
     fplt_description_destroy(own->made);
     fplt_schema_destroy(own->schema);
     fplt_table_destroy(own->table);
-    fplt_free(own->text);
     free(own);
     R_ClearExternalPtr(pointer);
-}
-
-/* All lines as one text, each ended by a newline; released with R's memory of the call. */
-static char *join_lines(SEXP lines, size_t *size)
-{
-    const char *const *line = fpltr_strings(lines);
-    size_t used = 0;
-    *size = 0;
-    for (size_t i = 0; line[i]; i++)
-        *size += strlen(line[i]) + 1;
-    char *text = R_alloc(*size + 1, 1);
-    for (size_t i = 0; line[i]; i++) {
-        size_t length = strlen(line[i]);
-        memcpy(text + used, line[i], length);
-        text[used + length] = '\n';
-        used += length + 1;
-    }
-    return text;
-}
-
-/* The table that `own` holds, as CSV in R; it is released. Not protected. */
-static SEXP take_table(fpltr_describing *own)
-{
-    fplt_error error = {.status = FPLT_OK};
-    fpltr_check(fplt_table_render(own->table, FPLT_TABLE_CSV, &own->text, &error), &error);
-    SEXP text = PROTECT(fpltr_text(own->text));
-    fplt_free(own->text);
-    own->text = NULL;
-    fplt_table_destroy(own->table);
-    own->table = NULL;
-    UNPROTECT(1);
-    return text;
 }
 
 static SEXP paper_tables(fpltr_describing *own)
@@ -68,19 +32,21 @@ static SEXP paper_tables(fpltr_describing *own)
     SEXP tables = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)sites));
     for (size_t s = 0; s < sites; s++) {
         fpltr_check(fplt_description_paper(own->made, s, &own->table, &error), &error);
-        SET_STRING_ELT(tables, (R_xlen_t)s, STRING_ELT(take_table(own), 0));
+        SET_STRING_ELT(tables, (R_xlen_t)s, STRING_ELT(fpltr_take_table(&own->table), 0));
     }
     UNPROTECT(1);
     return tables;
+}
+
+static const char *note_of_description(const void *object, size_t index)
+{
+    return fplt_description_note(object, index);
 }
 
 static SEXP description_list(fpltr_describing *own)
 {
     static const char *const names[] = {"paper", "sites", "columns", "cross", "notes"};
     fplt_error error = {.status = FPLT_OK};
-    R_xlen_t notes = 0;
-    while (fplt_description_note(own->made, (size_t)notes))
-        notes++;
     SEXP list = PROTECT(fpltr_list(names, 5));
     SET_VECTOR_ELT(list, 0, paper_tables(own));
     R_xlen_t sites = XLENGTH(VECTOR_ELT(list, 0)) - 1;
@@ -89,13 +55,10 @@ static SEXP description_list(fpltr_describing *own)
         SET_STRING_ELT(VECTOR_ELT(list, 1), s,
                        Rf_mkCharCE(fplt_description_site(own->made, (size_t)s + 1), CE_UTF8));
     fpltr_check(fplt_description_list(own->made, &own->table, &error), &error);
-    SET_VECTOR_ELT(list, 2, take_table(own));
+    SET_VECTOR_ELT(list, 2, fpltr_take_table(&own->table));
     fpltr_check(fplt_description_crosses(own->made, &own->table, &error), &error);
-    SET_VECTOR_ELT(list, 3, take_table(own));
-    SET_VECTOR_ELT(list, 4, Rf_allocVector(STRSXP, notes));
-    for (R_xlen_t i = 0; i < notes; i++)
-        SET_STRING_ELT(VECTOR_ELT(list, 4), i,
-                       Rf_mkCharCE(fplt_description_note(own->made, (size_t)i), CE_UTF8));
+    SET_VECTOR_ELT(list, 3, fpltr_take_table(&own->table));
+    SET_VECTOR_ELT(list, 4, fpltr_notes(note_of_description, own->made));
     UNPROTECT(1);
     return list;
 }
@@ -129,7 +92,7 @@ SEXP fpltr_describe(SEXP input, SEXP is_text, SEXP texts, SEXP numbers)
     read.schema = own->schema;
     if (Rf_asLogical(is_text)) {
         size_t size;
-        char *text = join_lines(input, &size);
+        char *text = fpltr_join_lines(input, &size);
         read.separator = "comma";
         fpltr_check(fplt_describe_text("data", text, size, &wanted, &own->made, &error), &error);
     } else {

@@ -131,21 +131,15 @@ static SEXP choices_list(fplt_trainer *trainer)
     return list;
 }
 
-static void finalize_model(SEXP pointer)
-{
-    fplt_model_destroy(R_ExternalPtrAddr(pointer));
-    R_ClearExternalPtr(pointer);
-}
-
 static SEXP trained_model(fplt_trainer *trainer)
 {
     fplt_error error = {.status = FPLT_OK};
     fplt_model *model = NULL;
-    SEXP pointer = PROTECT(fpltr_pointer(finalize_model));
+    SEXP pointer = PROTECT(fpltr_pointer(fpltr_finalize_model));
     fpltr_check(fplt_trainer_model(trainer, &model, &error), &error);
     R_SetExternalPtrAddr(pointer, model);
     SEXP list = PROTECT(fpltr_model_list(model));
-    finalize_model(pointer);
+    fpltr_finalize_model(pointer);
     UNPROTECT(2);
     return list;
 }

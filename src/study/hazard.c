@@ -4,7 +4,7 @@
  *     e^2s (sum of w / risk^2  +  q' C q),   q = x H(t) - sum of w mean / risk,
  *
  * C the covariance of the coefficients [Tsiatis 1981; Therneau and Grambsch 2000, section 10.2]. */
-#include "study/hazard.h"
+#include "fedplt/survival.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,9 +36,9 @@ struct baseline {
     double last;    /* time up to which the minimum is at risk; below 0: it never is */
 };
 
-struct fplt__hazard {
+struct fplt_hazard {
     const fplt_model *model;
-    fplt__hazard_settings settings;
+    fplt_hazard_settings settings;
     char (*name)[300];     /* owned: of the sites */
     struct baseline *site; /* owned */
     size_t sites;
@@ -48,7 +48,7 @@ struct fplt__hazard {
     fplt__notes notes;
 };
 
-void fplt__hazard_destroy(fplt__hazard *hazard)
+void fplt_hazard_destroy(fplt_hazard *hazard)
 {
     if (!hazard)
         return;
@@ -66,7 +66,7 @@ void fplt__hazard_destroy(fplt__hazard *hazard)
     fplt__free(hazard);
 }
 
-const char *fplt__hazard_note(const fplt__hazard *hazard, size_t index)
+const char *fplt_hazard_note(const fplt_hazard *hazard, size_t index)
 {
     return fplt__notes_get(&hazard->notes, index);
 }
@@ -141,7 +141,7 @@ static double last_time(const fplt__hazard_site *site, size_t minimum)
     return -1;
 }
 
-static fplt_status fill_site(fplt__hazard *hazard, const fplt_rows *rows,
+static fplt_status fill_site(fplt_hazard *hazard, const fplt_rows *rows,
                              const fplt__time_grid *grid, struct baseline *own, fplt_error *error)
 {
     fplt__hazard_site site;
@@ -173,7 +173,7 @@ static fplt_status fill_site(fplt__hazard *hazard, const fplt_rows *rows,
 /* ---- all sites ---- */
 
 /* Covariance of the coefficients; none where a penalty shrinks them. */
-static fplt_status find_covariance(fplt__hazard *hazard, fplt_error *error)
+static fplt_status find_covariance(fplt_hazard *hazard, fplt_error *error)
 {
     const fplt_inference *inference = hazard->model->info.inference;
     size_t n = hazard->model->info.dimension;
@@ -200,7 +200,7 @@ static fplt_status find_covariance(fplt__hazard *hazard, fplt_error *error)
     return status;
 }
 
-static fplt_status check_site(const fplt__hazard *hazard, fplt_error *error)
+static fplt_status check_site(const fplt_hazard *hazard, fplt_error *error)
 {
     const char *wanted = hazard->settings.site;
     for (size_t i = 0; i < hazard->sites; i++)
@@ -210,7 +210,7 @@ static fplt_status check_site(const fplt__hazard *hazard, fplt_error *error)
                           wanted ? wanted : "");
 }
 
-static fplt_status fill_sites(fplt__hazard *hazard, const fplt_dataset *dataset, fplt_error *error)
+static fplt_status fill_sites(fplt_hazard *hazard, const fplt_dataset *dataset, fplt_error *error)
 {
     fplt__time_grid grid;
     double last = 0;
@@ -232,12 +232,12 @@ static fplt_status fill_sites(fplt__hazard *hazard, const fplt_dataset *dataset,
     return status ? status : check_site(hazard, error);
 }
 
-fplt_status fplt__hazard_create(const fplt_model *model, const fplt_dataset *dataset,
-                                const fplt__hazard_settings *settings, fplt__hazard **out,
-                                fplt_error *error)
+fplt_status fplt_hazard_create(const fplt_model *model, const fplt_dataset *dataset,
+                               const fplt_hazard_settings *settings, fplt_hazard **out,
+                               fplt_error *error)
 {
     size_t sites = fplt_dataset_agents(dataset);
-    fplt__hazard *hazard;
+    fplt_hazard *hazard;
     *out = NULL;
     fplt_status status = fplt__hazard_check(model, error);
     if (!status)
@@ -255,13 +255,13 @@ fplt_status fplt__hazard_create(const fplt_model *model, const fplt_dataset *dat
     if (!status)
         status = find_covariance(hazard, error);
     if (status)
-        fplt__hazard_destroy(hazard);
+        fplt_hazard_destroy(hazard);
     else
         *out = hazard;
     return status;
 }
 
-fplt_status fplt__hazard_table(const fplt__hazard *hazard, fplt_table **table, fplt_error *error)
+fplt_status fplt_hazard_tabulate(const fplt_hazard *hazard, fplt_table **table, fplt_error *error)
 {
     static const char *const headings[] = {
         "site", "time", "at risk", "events", "hazard", "cumulative hazard", "survival"};
@@ -285,7 +285,7 @@ fplt_status fplt__hazard_table(const fplt__hazard *hazard, fplt_table **table, f
 /* ---- new patients ---- */
 
 /* Variance of the cumulative hazard of a row with the highest score; x is relative to the origin. */
-static double variance_of(const fplt__hazard *hazard, const struct baseline *own, size_t i,
+static double variance_of(const fplt_hazard *hazard, const struct baseline *own, size_t i,
                           const double *x)
 {
     size_t n = own->columns, dimension = hazard->model->info.dimension;
@@ -298,7 +298,7 @@ static double variance_of(const fplt__hazard *hazard, const struct baseline *own
 }
 
 /* The curve of a row with the baseline of a site. */
-static void fill_curve(const fplt__hazard *hazard, const struct baseline *own, const double *x,
+static void fill_curve(const fplt_hazard *hazard, const struct baseline *own, const double *x,
                        double score, fplt__life_point *point)
 {
     double factor = exp(score - own->highest);
@@ -328,7 +328,7 @@ static void add_patient(const struct patient *patient, fplt_table *table)
     fplt__table_text(table, patient->site->name);
 }
 
-static void write_patient(const fplt__hazard *hazard, const struct patient *patient,
+static void write_patient(const fplt_hazard *hazard, const struct patient *patient,
                           fplt_table *patients, fplt_table *times)
 {
     const struct baseline *own = patient->site;
@@ -353,7 +353,7 @@ static void write_patient(const fplt__hazard *hazard, const struct patient *pati
     }
 }
 
-static fplt_status predict_row(const fplt__hazard *hazard, const fplt_dataset *dataset, size_t r,
+static fplt_status predict_row(const fplt_hazard *hazard, const fplt_dataset *dataset, size_t r,
                                double score, fplt_table *patients, fplt_table *times,
                                fplt_error *error)
 {
@@ -380,8 +380,8 @@ static fplt_status predict_row(const fplt__hazard *hazard, const fplt_dataset *d
     return status;
 }
 
-fplt_status fplt__hazard_predict(const fplt__hazard *hazard, const fplt_dataset *dataset,
-                                 fplt_table **patients, fplt_table **times, fplt_error *error)
+fplt_status fplt_hazard_predict(const fplt_hazard *hazard, const fplt_dataset *dataset,
+                                fplt_table **patients, fplt_table **times, fplt_error *error)
 {
     static const char *const of_patient[] = {"row",    "id",         "site",
                                              "median", "median low", "median high"};

@@ -2,7 +2,8 @@
 #ifndef FPLT_STUDY_HAZARD_INSIDE_H
 #define FPLT_STUDY_HAZARD_INSIDE_H
 
-#include "study/hazard.h"
+#include "fedplt/survival.h"
+#include "study/life_table.h"
 #include "study/notes.h"
 
 /* A row with a weight above 0. */

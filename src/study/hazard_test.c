@@ -26,17 +26,17 @@ struct clock {
     double centre; /* mean over the events */
 };
 
-static void fill_clock(fplt__hazard_transform transform, struct clock *clock)
+static void fill_clock(fplt_hazard_transform transform, struct clock *clock)
 {
     double survival = 1, before = 0, n = (double)fplt__life_table_rows(&clock->table), events = 0,
            sum = 0, at_risk = n;
     for (size_t i = 0; i < clock->table.steps; i++) {
         const fplt__life_step *step = &clock->table.step[i];
         double here = (double)(step->events + step->left);
-        clock->value[i] = transform == FPLT__HAZARD_KM         ? 1 - survival
-                          : transform == FPLT__HAZARD_LOG      ? log(step->time)
-                          : transform == FPLT__HAZARD_IDENTITY ? step->time
-                                                               : before + (here + 1) / 2;
+        clock->value[i] = transform == FPLT_HAZARD_KM         ? 1 - survival
+                          : transform == FPLT_HAZARD_LOG      ? log(step->time)
+                          : transform == FPLT_HAZARD_IDENTITY ? step->time
+                                                              : before + (here + 1) / 2;
         survival *= 1 - (double)step->events / at_risk;
         at_risk -= here;
         before += here;
@@ -46,7 +46,7 @@ static void fill_clock(fplt__hazard_transform transform, struct clock *clock)
     clock->centre = sum / events;
 }
 
-static fplt_status make_clock(const fplt_dataset *dataset, fplt__hazard_transform transform,
+static fplt_status make_clock(const fplt_dataset *dataset, fplt_hazard_transform transform,
                               struct clock *clock, fplt_error *error)
 {
     fplt_rows all = fplt_dataset_all(dataset);
@@ -211,9 +211,9 @@ static fplt_status sum_sites(const fplt_model *model, const fplt_dataset *datase
     return status;
 }
 
-fplt_status fplt__hazard_test(const fplt_model *model, const fplt_dataset *dataset,
-                              fplt__hazard_transform transform, int columns, fplt_table **table,
-                              fplt_error *error)
+fplt_status fplt_hazard_test(const fplt_model *model, const fplt_dataset *dataset,
+                             fplt_hazard_transform transform, int columns, fplt_table **table,
+                             fplt_error *error)
 {
     static const char *const headings[] = {"name", "chi squared", "freedom", "p"};
     size_t n = model->info.features, dimension = model->info.dimension;

@@ -125,17 +125,17 @@ uint64_t fplt__life_table_rows(const fplt__life_table *table)
 
 /* ---- curves ---- */
 
-void fplt__life_bounds(fplt__life_interval interval, double survival, double log_error,
+void fplt__life_bounds(fplt_survival_interval interval, double survival, double log_error,
                        double level, double *low, double *high)
 {
     double half = fplt__normal_quantile((1 + level) / 2) * log_error, log_s = log(survival);
     *low = *high = NAN;
     if (!(survival > 0))
         return;
-    if (interval == FPLT__LIFE_LOG) {
+    if (interval == FPLT_SURVIVAL_LOG) {
         *low = exp(log_s - half);
         *high = fmin(1, exp(log_s + half));
-    } else if (interval == FPLT__LIFE_PLAIN) {
+    } else if (interval == FPLT_SURVIVAL_PLAIN) {
         *low = fmax(0, survival - survival * half);
         *high = fmin(1, survival + survival * half);
     } else if (survival < 1) {
@@ -144,7 +144,7 @@ void fplt__life_bounds(fplt__life_interval interval, double survival, double log
     }
 }
 
-void fplt__life_curve(const fplt__life_table *table, fplt__life_interval interval, double level,
+void fplt__life_curve(const fplt__life_table *table, fplt_survival_interval interval, double level,
                       fplt__life_point *point)
 {
     uint64_t at_risk = fplt__life_table_rows(table);

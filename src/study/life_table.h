@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "fedplt/status.h"
+#include "fedplt/survival.h"
 
 /* Those with an event at a time and those whose observation ended there were at risk at that time. */
 typedef struct fplt__life_step {
@@ -50,13 +51,6 @@ void fplt__life_table_clear(fplt__life_table *table);
 uint64_t fplt__life_table_rows(const fplt__life_table *table);
 uint64_t fplt__life_table_events(const fplt__life_table *table);
 
-/* Scale on which the interval of a curve is symmetric: log S(t), log(-log S(t)), S(t). As conf.type of R's survfit. */
-typedef enum fplt__life_interval {
-    FPLT__LIFE_LOG,
-    FPLT__LIFE_LOG_LOG,
-    FPLT__LIFE_PLAIN
-} fplt__life_interval;
-
 /* A curve at one time. NaN: error and interval where nobody is left, the interval of log-log where S is 1. */
 typedef struct fplt__life_point {
     double time;
@@ -65,11 +59,11 @@ typedef struct fplt__life_point {
 } fplt__life_point;
 
 /* The estimate of Kaplan and Meier (1958), one point for each step of a settled table; `level` between 0 and 1. */
-void fplt__life_curve(const fplt__life_table *table, fplt__life_interval interval, double level,
+void fplt__life_curve(const fplt__life_table *table, fplt_survival_interval interval, double level,
                       fplt__life_point *point);
 
 /* Interval of a survival probability by the error of its logarithm; the rule that curves of every kind share. */
-void fplt__life_bounds(fplt__life_interval interval, double survival, double log_error,
+void fplt__life_bounds(fplt_survival_interval interval, double survival, double log_error,
                        double level, double *low, double *high);
 
 /* First time at which S is at most 1/2; if S is 1/2 for a while, the middle of that while. The interval has the first times at

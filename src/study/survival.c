@@ -10,7 +10,7 @@
 
 enum { WITHOUT_TIME, WITHOUT_EVENT, WITHOUT_STRATUM };
 
-void fplt__survival_destroy(fplt__survival *survival)
+void fplt_survival_destroy(fplt_survival *survival)
 {
     if (!survival)
         return;
@@ -36,7 +36,7 @@ void fplt__survival_destroy(fplt__survival *survival)
 static fplt_status see_file(void *context, const char *path, const fplt__source *source,
                             fplt_error *error)
 {
-    fplt__survival *survival = context;
+    fplt_survival *survival = context;
     (void)error;
     survival->source = source;
     survival->path = path;
@@ -44,7 +44,7 @@ static fplt_status see_file(void *context, const char *path, const fplt__source 
 }
 
 /* The column that is named, otherwise that of the schema's type, otherwise `usual`. */
-static fplt_status find_column(const fplt__survival *survival, const fplt__lookup *names,
+static fplt_status find_column(const fplt_survival *survival, const fplt__lookup *names,
                                const char *given, fplt__type type, const char *usual, uint32_t *at,
                                fplt_error *error)
 {
@@ -61,8 +61,8 @@ static fplt_status find_column(const fplt__survival *survival, const fplt__looku
 static fplt_status see_columns(void *context, const fplt__lookup *names, size_t line,
                                fplt_error *error)
 {
-    fplt__survival *survival = context;
-    const fplt__survival_settings *settings = &survival->settings;
+    fplt_survival *survival = context;
+    const fplt_survival_settings *settings = &survival->settings;
     fplt_status status;
     (void)line;
     if ((status = find_column(survival, names, settings->time, FPLT__TIME, "time",
@@ -87,7 +87,7 @@ static fplt_status see_columns(void *context, const fplt__lookup *names, size_t 
 }
 
 /* Makes place for a site and a stratum; life tables move with their groups. */
-static fplt_status reserve(fplt__survival *survival, fplt_error *error)
+static fplt_status reserve(fplt_survival *survival, fplt_error *error)
 {
     uint32_t sites = survival->site_capacity, strata = survival->stratum_capacity;
     fplt__life_table *grown;
@@ -111,7 +111,7 @@ static fplt_status reserve(fplt__survival *survival, fplt_error *error)
     return FPLT_OK;
 }
 
-static fplt_status read_time(const fplt__survival *survival, const fplt__field *field, size_t line,
+static fplt_status read_time(const fplt_survival *survival, const fplt__field *field, size_t line,
                              double *time, fplt_error *error)
 {
     if (field->foreign || fplt__number_parse(fplt__span_trim(field->span), time) != FPLT__NUMBER ||
@@ -123,7 +123,7 @@ static fplt_status read_time(const fplt__survival *survival, const fplt__field *
 }
 
 /* Whether the event happened: by the value that was named, by the schema, or 1 and 0. */
-static fplt_status read_event(const fplt__survival *survival, const fplt__field *field, size_t line,
+static fplt_status read_event(const fplt_survival *survival, const fplt__field *field, size_t line,
                               int *event, fplt_error *error)
 {
     const char *happened = survival->settings.happened;
@@ -150,7 +150,7 @@ static fplt_status read_event(const fplt__survival *survival, const fplt__field 
 
 static fplt_status see_row(void *context, const fplt__field *fields, size_t line, fplt_error *error)
 {
-    fplt__survival *survival = context;
+    fplt_survival *survival = context;
     const fplt__field *time_field = &fields[survival->time_at],
                       *event_field = &fields[survival->event_at];
     uint32_t site = survival->file_site, stratum = 1;
@@ -185,12 +185,12 @@ static fplt_status see_row(void *context, const fplt__field *fields, size_t line
 
 /* ---- what is released ---- */
 
-static fplt__life_table *released(const fplt__survival *survival, size_t site, size_t stratum)
+static fplt__life_table *released(const fplt_survival *survival, size_t site, size_t stratum)
 {
     return &survival->table[stratum * survival->sites.count + site];
 }
 
-static fplt_status note_cut(fplt__survival *survival, uint32_t site, uint32_t stratum,
+static fplt_status note_cut(fplt_survival *survival, uint32_t site, uint32_t stratum,
                             fplt_error *error)
 {
     const fplt__life_table *table = released(survival, site, stratum);
@@ -206,7 +206,7 @@ static fplt_status note_cut(fplt__survival *survival, uint32_t site, uint32_t st
 }
 
 /* Moves what was seen into the order in which it is shown, cut by itself, and adds up. */
-static fplt_status release(fplt__survival *survival, fplt_error *error)
+static fplt_status release(fplt_survival *survival, fplt_error *error)
 {
     uint32_t sites = survival->sites.count, strata = survival->strata.count;
     fplt_status status = fplt__alloc_into(&survival->table, (size_t)sites * strata,
@@ -234,7 +234,7 @@ static fplt_status release(fplt__survival *survival, fplt_error *error)
     return status;
 }
 
-static fplt_status note_left_out(fplt__survival *survival, fplt_error *error)
+static fplt_status note_left_out(fplt_survival *survival, fplt_error *error)
 {
     static const char *const what[] = {"time", "event", "stratum"};
     fplt_status status = FPLT_OK;
@@ -247,13 +247,13 @@ static fplt_status note_left_out(fplt__survival *survival, fplt_error *error)
     return status;
 }
 
-static double last_time(const fplt__survival *survival)
+static double last_time(const fplt_survival *survival)
 {
     const fplt__life_table *all = released(survival, 0, 0);
     return all->steps ? all->step[all->steps - 1].time : 0;
 }
 
-static fplt_status settle(fplt__survival *survival, fplt_error *error)
+static fplt_status settle(fplt_survival *survival, fplt_error *error)
 {
     fplt_status status;
     if (survival->sites.count < 2 || survival->strata.count < 2 || !survival->seen)
@@ -273,65 +273,96 @@ static fplt_status settle(fplt__survival *survival, fplt_error *error)
     return note_left_out(survival, error);
 }
 
-fplt_status fplt__survival_create(const char *const *paths, size_t count,
-                                  const fplt__survival_settings *settings, fplt__survival **out,
-                                  fplt_error *error)
+/* The rows of `count` files, or of one text where `paths` is NULL. */
+struct curves_input {
+    const char *const *paths;
+    size_t count;
+    const char *name, *text;
+    size_t size;
+};
+
+static fplt_status see_rows(fplt_survival *survival, const struct curves_input *input,
+                            fplt_error *error)
 {
-    const fplt__csv_files files = {see_file, see_columns, see_row, NULL};
-    fplt__survival *survival;
+    const fplt__csv_files visitor = {see_file, see_columns, see_row, survival};
+    const fplt_read_settings *read = survival->settings.read;
+    return input->paths
+               ? fplt__csv_visit_files(input->paths, input->count, read, &visitor, error)
+               : fplt__csv_visit_text(input->name, input->text, input->size, read, &visitor, error);
+}
+
+static fplt_status estimate_curves(const struct curves_input *input,
+                                   const fplt_survival_settings *settings, fplt_survival **out,
+                                   fplt_error *error)
+{
+    fplt_survival *survival;
     uint32_t number;
     *out = NULL;
     fplt_status status = fplt__alloc_into(&survival, 1, sizeof *survival, "curves", error);
     if (status)
         return status;
-    fplt__csv_files visit = files;
-    visit.context = survival;
     survival->settings = *settings;
     if (!(status = fplt__lookup_add(&survival->sites, fplt__span_of(""), &number, error)) &&
         !(status = fplt__lookup_add(&survival->strata, fplt__span_of(""), &number, error)) &&
         (settings->by ||
          !(status = fplt__lookup_add(&survival->strata, fplt__span_of("all"), &number, error))) &&
         !(status = fplt__times_grid(settings->grid, &survival->boundary, &survival->grid, error)) &&
-        !(status = fplt__csv_visit_files(paths, count, settings->read, &visit, error)))
+        !(status = see_rows(survival, input, error)))
         status = settle(survival, error);
     if (status)
-        fplt__survival_destroy(survival);
+        fplt_survival_destroy(survival);
     else
         *out = survival;
     return status;
 }
 
+fplt_status fplt_survival_create(const char *const *paths, size_t count,
+                                 const fplt_survival_settings *settings, fplt_survival **survival,
+                                 fplt_error *error)
+{
+    return estimate_curves(&(struct curves_input){.paths = paths, .count = count}, settings,
+                           survival, error);
+}
+
+fplt_status fplt_survival_create_text(const char *name, const char *text, size_t size,
+                                      const fplt_survival_settings *settings,
+                                      fplt_survival **survival, fplt_error *error)
+{
+    return estimate_curves(&(struct curves_input){.name = name, .text = text, .size = size},
+                           settings, survival, error);
+}
+
 /* ---- access ---- */
 
-size_t fplt__survival_sites(const fplt__survival *survival)
+size_t fplt__survival_sites(const fplt_survival *survival)
 {
     return survival->sites.count;
 }
 
 /* Without strata there is one, which is everything. */
-size_t fplt__survival_strata(const fplt__survival *survival)
+size_t fplt__survival_strata(const fplt_survival *survival)
 {
     return survival->settings.by ? survival->strata.count : 1;
 }
 
-const char *fplt__survival_site(const fplt__survival *survival, size_t site)
+const char *fplt__survival_site(const fplt_survival *survival, size_t site)
 {
     return site ? fplt__lookup_word(&survival->sites, (uint32_t)site).text : NULL;
 }
 
-const char *fplt__survival_stratum(const fplt__survival *survival, size_t stratum)
+const char *fplt__survival_stratum(const fplt_survival *survival, size_t stratum)
 {
     return stratum ? fplt__lookup_word(&survival->strata, survival->order[stratum - 1]).text : NULL;
 }
 
-const fplt__life_table *fplt__survival_table(const fplt__survival *survival, size_t site,
+const fplt__life_table *fplt__survival_table(const fplt_survival *survival, size_t site,
                                              size_t stratum)
 {
     FPLT__ASSERT(site < survival->sites.count && stratum < survival->strata.count);
     return released(survival, site, stratum);
 }
 
-const char *fplt__survival_note(const fplt__survival *survival, size_t index)
+const char *fplt_survival_note(const fplt_survival *survival, size_t index)
 {
     return fplt__notes_get(&survival->notes, index);
 }

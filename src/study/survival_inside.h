@@ -6,8 +6,8 @@
 #include "study/notes.h"
 #include "study/survival.h"
 
-struct fplt__survival {
-    fplt__survival_settings settings;
+struct fplt_survival {
+    fplt_survival_settings settings;
     fplt__lookup sites, strata; /* number 0 of both is everything, and has no name */
     const fplt__declared *by;   /* as the schema has the column of the strata; NULL: not at all */
     uint32_t *order;            /* owned: the strata as they are shown, from 1 */
@@ -29,7 +29,7 @@ struct fplt__survival {
 };
 
 /* Points of a curve, newly allocated (fplt__free); as many as its life table has steps. */
-fplt_status fplt__survival_points(const fplt__survival *survival, size_t site, size_t stratum,
+fplt_status fplt__survival_points(const fplt_survival *survival, size_t site, size_t stratum,
                                   fplt__life_point **points, fplt_error *error);
 /* Number of the last point that is not after `time`; `points` where there is none. */
 size_t fplt__survival_at(const fplt__life_point *point, size_t points, double time);

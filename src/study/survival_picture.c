@@ -154,7 +154,7 @@ static void draw_risk_table(struct scene *scene)
     }
 }
 
-static void draw_frame(struct scene *scene, const fplt__survival *survival, int height)
+static void draw_frame(struct scene *scene, const fplt_survival *survival, int height)
 {
     fplt__buffer *out = &scene->out;
     double middle = (scene->y.from + scene->y.to) / 2;
@@ -179,7 +179,7 @@ static void draw_frame(struct scene *scene, const fplt__survival *survival, int 
 }
 
 /* The strata over all sites, the sites where there are no strata, or the one curve there is. */
-static fplt_status choose_curves(const fplt__survival *survival, struct scene *scene,
+static fplt_status choose_curves(const fplt_survival *survival, struct scene *scene,
                                  fplt_error *error)
 {
     size_t strata = fplt__survival_strata(survival), sites = fplt__survival_sites(survival);
@@ -199,7 +199,7 @@ static fplt_status choose_curves(const fplt__survival *survival, struct scene *s
     return status;
 }
 
-fplt_status fplt__survival_picture(const fplt__survival *survival, const char *path,
+fplt_status fplt__survival_picture(const fplt_survival *survival, const char *path,
                                    fplt_error *error)
 {
     struct scene scene = {.x = {.from = LEFT, .to = WIDTH - RIGHT},

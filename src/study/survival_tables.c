@@ -8,7 +8,7 @@
 
 enum { DIGITS = 4 };
 
-fplt_status fplt__survival_points(const fplt__survival *survival, size_t site, size_t stratum,
+fplt_status fplt__survival_points(const fplt_survival *survival, size_t site, size_t stratum,
                                   fplt__life_point **points, fplt_error *error)
 {
     const fplt__life_table *table = fplt__survival_table(survival, site, stratum);
@@ -35,12 +35,12 @@ uint64_t fplt__survival_at_risk(const fplt__life_table *table, double time)
 }
 
 /* What is done with one curve. */
-typedef void curve_writer(const fplt__survival *survival, size_t site, size_t stratum,
+typedef void curve_writer(const fplt_survival *survival, size_t site, size_t stratum,
                           const fplt__life_point *point, fplt_table *out);
 
 /* One curve of each stratum, or of all rows, over all sites and where there are several of each site. */
-static fplt_status write_curves(const fplt__survival *survival, curve_writer *write,
-                                fplt_table *out, fplt_error *error)
+static fplt_status write_curves(const fplt_survival *survival, curve_writer *write, fplt_table *out,
+                                fplt_error *error)
 {
     size_t sites = fplt__survival_sites(survival), strata = fplt__survival_strata(survival);
     fplt_status status = FPLT_OK;
@@ -55,13 +55,13 @@ static fplt_status write_curves(const fplt__survival *survival, curve_writer *wr
     return status;
 }
 
-static void add_names(const fplt__survival *survival, size_t site, size_t stratum, fplt_table *out)
+static void add_names(const fplt_survival *survival, size_t site, size_t stratum, fplt_table *out)
 {
     fplt__table_text(out, fplt__survival_site(survival, site));
     fplt__table_text(out, fplt__survival_stratum(survival, stratum));
 }
 
-static void write_curve(const fplt__survival *survival, size_t site, size_t stratum,
+static void write_curve(const fplt_survival *survival, size_t site, size_t stratum,
                         const fplt__life_point *point, fplt_table *out)
 {
     const fplt__life_table *table = fplt__survival_table(survival, site, stratum);
@@ -80,8 +80,7 @@ static void write_curve(const fplt__survival *survival, size_t site, size_t stra
     fplt__table_number(out, table->step[table->steps - 1].time, 6);
 }
 
-fplt_status fplt__survival_curves(const fplt__survival *survival, fplt_table **table,
-                                  fplt_error *error)
+static fplt_status make_curves(const fplt_survival *survival, fplt_table **table, fplt_error *error)
 {
     static const char *const headings[] = {"site",   "stratum",    "rows",        "events",
                                            "median", "median low", "median high", "last time"};
@@ -89,7 +88,7 @@ fplt_status fplt__survival_curves(const fplt__survival *survival, fplt_table **t
     return status ? status : write_curves(survival, write_curve, *table, error);
 }
 
-static void write_times(const fplt__survival *survival, size_t site, size_t stratum,
+static void write_times(const fplt_survival *survival, size_t site, size_t stratum,
                         const fplt__life_point *point, fplt_table *out)
 {
     const fplt__life_table *table = fplt__survival_table(survival, site, stratum);
@@ -117,8 +116,7 @@ static void write_times(const fplt__survival *survival, size_t site, size_t stra
     }
 }
 
-fplt_status fplt__survival_times(const fplt__survival *survival, fplt_table **table,
-                                 fplt_error *error)
+static fplt_status make_times(const fplt_survival *survival, fplt_table **table, fplt_error *error)
 {
     static const char *const headings[] = {"site",          "stratum",  "time", "at risk",
                                            "events so far", "survival", "low",  "high"};
@@ -126,7 +124,7 @@ fplt_status fplt__survival_times(const fplt__survival *survival, fplt_table **ta
     return status ? status : write_curves(survival, write_times, *table, error);
 }
 
-static void write_steps(const fplt__survival *survival, size_t site, size_t stratum,
+static void write_steps(const fplt_survival *survival, size_t site, size_t stratum,
                         const fplt__life_point *point, fplt_table *out)
 {
     size_t steps = fplt__survival_table(survival, site, stratum)->steps;
@@ -143,8 +141,7 @@ static void write_steps(const fplt__survival *survival, size_t site, size_t stra
     }
 }
 
-fplt_status fplt__survival_steps(const fplt__survival *survival, fplt_table **table,
-                                 fplt_error *error)
+static fplt_status make_steps(const fplt_survival *survival, fplt_table **table, fplt_error *error)
 {
     static const char *const headings[] = {"site",     "stratum",  "time",      "at risk", "events",
                                            "censored", "survival", "std_error", "low",     "high"};
@@ -160,7 +157,7 @@ struct comparison {
     int of_sites, within_sites;
 };
 
-static fplt_status add_test(const fplt__survival *survival, const struct comparison *compared,
+static fplt_status add_test(const fplt_survival *survival, const struct comparison *compared,
                             fplt_table *tests, fplt_table *lines, fplt_error *error)
 {
     size_t sites = fplt__survival_sites(survival) - 1, strata = fplt__survival_strata(survival) - 1,
@@ -200,8 +197,8 @@ static fplt_status add_test(const fplt__survival *survival, const struct compari
     return status;
 }
 
-fplt_status fplt__survival_tests(const fplt__survival *survival, fplt_table **tests,
-                                 fplt_table **groups, fplt_error *error)
+static fplt_status make_tests(const fplt_survival *survival, fplt_table **tests,
+                              fplt_table **groups, fplt_error *error)
 {
     static const char *const of_test[] = {"test", "chi squared", "freedom", "p"};
     static const char *const of_group[] = {"test", "group", "observed", "expected"};
@@ -219,4 +216,26 @@ fplt_status fplt__survival_tests(const fplt__survival *survival, fplt_table **te
         status = add_test(survival, &sites, *tests, *groups, error);
     }
     return status;
+}
+
+/* One of the two tables of the tests. */
+static fplt_status make_test_part(const fplt_survival *survival, int of_groups, fplt_table **table,
+                                  fplt_error *error)
+{
+    fplt_table *tests = NULL, *groups = NULL;
+    fplt_status status = make_tests(survival, &tests, &groups, error);
+    *table = of_groups ? groups : tests;
+    fplt_table_destroy(of_groups ? tests : groups);
+    return status;
+}
+
+fplt_status fplt_survival_tabulate(const fplt_survival *survival, fplt_survival_part part,
+                                   fplt_table **table, fplt_error *error)
+{
+    switch (part) {
+    case FPLT_SURVIVAL_CURVES: return make_curves(survival, table, error);
+    case FPLT_SURVIVAL_TIMES: return make_times(survival, table, error);
+    case FPLT_SURVIVAL_STEPS: return make_steps(survival, table, error);
+    default: return make_test_part(survival, part == FPLT_SURVIVAL_GROUPS, table, error);
+    }
 }

@@ -6,7 +6,7 @@
 #include "fedplt/inference.h"
 #include "fedplt/transform.h"
 #include "report/table.h"
-#include "study/hazard.h"
+#include "fedplt/survival.h"
 
 enum { ROWS = 8 };
 
@@ -58,16 +58,16 @@ static void increments_are_those_of_the_ties(void **state)
         double beta = 0.3, risk[5] = {0};
         fplt_model *model = model_of(beta, efron ? "efron" : "breslow", NULL);
         fplt_dataset *dataset = dataset_of();
-        const fplt__hazard_settings settings = {.level = 0.95};
-        fplt__hazard *hazard;
+        const fplt_hazard_settings settings = {.level = 0.95};
+        fplt_hazard *hazard;
         fplt_table *table;
         fplt_error error;
         for (int i = 0; i < 5; i++)
             for (int r = 0; r < ROWS; r++)
                 risk[i] += fabs(times[r]) >= at[i] ? exp(beta * column[r]) : 0;
         double tied = exp(beta * column[3]) + exp(beta * column[4]);
-        assert_ok(fplt__hazard_create(model, dataset, &settings, &hazard, &error), error);
-        assert_ok(fplt__hazard_table(hazard, &table, &error), error);
+        assert_ok(fplt_hazard_create(model, dataset, &settings, &hazard, &error), error);
+        assert_ok(fplt_hazard_tabulate(hazard, &table, &error), error);
         json_t *lines = fplt__table_json(table);
         assert_int_equal(json_array_size(lines), 5);
         for (size_t i = 0; i < 5; i++) {
@@ -76,10 +76,10 @@ static void increments_are_those_of_the_ties(void **state)
             assert_close(cell(lines, i, "time"), at[i], 0);
             assert_close(cell(lines, i, "hazard"), wanted, 1e-14);
         }
-        assert_contains(fplt__hazard_note(hazard, 0), "penalty"); /* no sums: no intervals */
+        assert_contains(fplt_hazard_note(hazard, 0), "penalty"); /* no sums: no intervals */
         json_decref(lines);
         fplt_table_destroy(table);
-        fplt__hazard_destroy(hazard);
+        fplt_hazard_destroy(hazard);
         fplt_dataset_destroy(dataset);
         fplt_model_destroy(model);
     }
@@ -94,9 +94,9 @@ static void one_column_is_the_global_test(void **state)
     fplt_table *table;
     fplt_error error;
     assert_ok(fplt_model_infer(model, dataset, 1, &fitted, &error), error);
-    for (int transform = FPLT__HAZARD_KM; transform <= FPLT__HAZARD_RANK; transform++) {
-        assert_ok(fplt__hazard_test(fitted, dataset, (fplt__hazard_transform)transform, 0, &table,
-                                    &error),
+    for (int transform = FPLT_HAZARD_KM; transform <= FPLT_HAZARD_RANK; transform++) {
+        assert_ok(fplt_hazard_test(fitted, dataset, (fplt_hazard_transform)transform, 0, &table,
+                                   &error),
                   error);
         json_t *lines = fplt__table_json(table);
         assert_int_equal(json_array_size(lines), 2);

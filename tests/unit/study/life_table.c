@@ -41,7 +41,7 @@ static void curves_count_every_record(void **state)
         draw(&stream, record, RECORDS);
         fplt__life_table table = table_of(record, RECORDS);
         double survival = 1;
-        fplt__life_curve(&table, FPLT__LIFE_LOG, 0.95, point);
+        fplt__life_curve(&table, FPLT_SURVIVAL_LOG, 0.95, point);
         for (size_t i = 0; i < table.steps; i++) {
             uint64_t at_risk = 0, events = 0;
             for (size_t r = 0; r < RECORDS; r++) {
@@ -65,7 +65,7 @@ static void without_censoring_survival_is_a_share(void **state)
     const struct record record[] = {{1, 1}, {2, 1}, {2, 1}, {3, 1}, {5, 0}, {5, 0}, {5, 0}, {5, 0}};
     fplt__life_table table = table_of(record, 8);
     fplt__life_point point[8];
-    fplt__life_curve(&table, FPLT__LIFE_PLAIN, 0.95, point);
+    fplt__life_curve(&table, FPLT_SURVIVAL_PLAIN, 0.95, point);
     const double shares[] = {7.0 / 8, 5.0 / 8, 4.0 / 8, 4.0 / 8};
     assert_int_equal(table.steps, 4);
     for (size_t i = 0; i < 4; i++) {
@@ -82,7 +82,7 @@ static void a_median_lies_between_where_the_curve_is_one_half(void **state)
     const struct record record[] = {{2, 1}, {4, 1}, {8, 1}, {9, 0}};
     fplt__life_table table = table_of(record, 4);
     fplt__life_point point[4];
-    fplt__life_curve(&table, FPLT__LIFE_LOG, 0.95, point);
+    fplt__life_curve(&table, FPLT_SURVIVAL_LOG, 0.95, point);
     assert_near(fplt__life_median_of(point, 4).median, 6, 0);
     assert_true(isnan(fplt__life_median_of(point, 4).high));
     fplt__life_table_clear(&table);
@@ -119,8 +119,8 @@ static void a_cut_keeps_the_minimum_at_risk(void **state)
         draw(&stream, record, RECORDS);
         fplt__life_table whole = table_of(record, RECORDS), cut = table_of(record, RECORDS);
         fplt__life_table_cut(&cut, minimum);
-        fplt__life_curve(&whole, FPLT__LIFE_LOG, 0.95, before);
-        fplt__life_curve(&cut, FPLT__LIFE_LOG, 0.95, after);
+        fplt__life_curve(&whole, FPLT_SURVIVAL_LOG, 0.95, before);
+        fplt__life_curve(&cut, FPLT_SURVIVAL_LOG, 0.95, after);
         assert_int_equal(cut.is_cut, cut.steps < whole.steps);
         assert_int_equal(fplt__life_table_rows(&cut), cut.steps ? RECORDS : 0);
         for (size_t i = 0; i < cut.steps; i++) {
