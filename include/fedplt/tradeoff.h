@@ -32,7 +32,8 @@ typedef struct fplt_tradeoff_point {
 } fplt_tradeoff_point;
 
 typedef struct fplt_tradeoff_result {
-    fplt_tradeoff_point *local, *single; /* owned: epochs as planned or given; one epoch, equal where the plan has one */
+    fplt_tradeoff_point *local,
+        *single; /* owned: epochs as planned or given; one epoch, equal where the plan has one */
     size_t count;
     double without_noise; /* quality of the same cost without any noise */
     int classifies, stopped;
