@@ -451,6 +451,12 @@ void fplt__node_set(fplt_node *node, const fplt__node_parts *parts)
     node->answered = parts->answered;
 }
 
+void fplt__node_count(fplt_node *node, uint64_t computed)
+{
+    if (node->computed < computed)
+        node->computed = computed;
+}
+
 /* version, answered (u8), which answers are known (u8), has latest (u8), u32 kept, held, exchanges, u64
  * dimension, latest, computed; kept, staged, held; each known answer: its question and words */
 enum { NODE_VERSION = 1, NODE_HEAD = 4 + 12 + 24 };

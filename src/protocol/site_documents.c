@@ -235,6 +235,8 @@ void fplt__site_count_adopted(fplt__site *site)
         FPLT__ASSERT(record->charges > 0);
         record->changed |= FPLT__SITE_RUN;
     }
+    if (site->node)
+        fplt__node_count(site->node, record->charges);
 }
 
 /* The node as the record has it. */

@@ -475,6 +475,38 @@ static void test_cap_after_restart(void **state)
     leave(&place);
 }
 
+/* The same where the state is lost and only the ledger knows what was charged. */
+static void test_cap_after_loss(void **state)
+{
+    (void)state;
+    struct place place;
+    fplt__site_settings settings = {.least = 2, .allows = ~0u};
+    fplt_error error;
+    char *text;
+    settle(&place, PRIVATE);
+    fplt__site_destroy(place.site);
+    fplt__receipt charged = {.rounds = CAP - 1};
+    memcpy(charged.run, &place.hash, sizeof charged.run);
+    fplt__joined joined = {.session = 8, .document = place.hash, .planned = 1};
+    assert_ok(fplt__site_create(&settings, &place.site, &error), error);
+    assert_ok(fplt__site_open(place.site, 0, NULL, &charged, &error), error);
+    perform(&place);
+    assert_ok(fplt__joined_text(&joined, &text, &error), error);
+    answer(&place, 200, text, strlen(text));
+    fplt__free(text);
+    answer(&place, 200, plan_text, sizeof plan_text);
+    answer(&place, 200, NULL, 0); /* its consent is heard */
+    for (uint32_t k = 0; k < 3; k++) {
+        ask(&place, (fplt__frame){.kind = FPLT__TRAIN, .round = k});
+        if (place.sent[FPLT__UPDATE] == k + 1)
+            answer(&place, 202, NULL, 0);
+    }
+    assert_int_equal(place.sent[FPLT__UPDATE], 1);
+    assert_int_equal(place.charges, 1);
+    assert_non_null(strstr(place.report, "\"word\":\"spent\""));
+    leave(&place);
+}
+
 /* After a network failure the agent waits; when its time has come it asks once, and then waits for the answer. */
 static void test_waits(void **state)
 {
@@ -880,6 +912,7 @@ int main(void)
         cmocka_unit_test(test_begins_anew),
         cmocka_unit_test(test_adopted),
         cmocka_unit_test(test_cap_after_restart),
+        cmocka_unit_test(test_cap_after_loss),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_other_exchange),
         cmocka_unit_test(test_other_incarnation),
