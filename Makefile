@@ -18,7 +18,8 @@
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
 #   make package    the Debian packages in build-package, unpacked and tried; takes some minutes
-#   make dist       fedplt-VERSION.tar.gz of what is committed; its `make check` passes too
+#   make dist       fedplt-VERSION.tar.gz of what is committed; its `make check` passes too. SIGN=KEY signs it with that key of gpg
+#   make sbom       build/fedplt.spdx.json: what is linked and embedded, with versions and licences (SPDX 2.3)
 #
 # Warnings are errors in these builds (WERROR=false turns that off), and not where meson is called by
 # hand, as packagers do.
@@ -40,7 +41,7 @@ SANITIZED = -Db_lundef=false -Doptimization=1 -Ddebug=true -Dwerror=$(WERROR) -D
             -Dexamples=false -Dassertions=true
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests setup-long setup-docs demo python r docs check check-all comparison sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
+.PHONY: all setup setup-tests setup-long setup-docs demo python r docs check check-all comparison sanitize bench fuzz simulate effects federation chaos mutate install package dist sbom format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -143,8 +144,10 @@ package:
 	@tools/package
 
 dist:
-	@git archive --prefix=fedplt-$(VERSION)/ -o fedplt-$(VERSION).tar.gz HEAD
-	@echo fedplt-$(VERSION).tar.gz
+	@tools/dist $(VERSION) $(SIGN)
+
+sbom: all
+	@tools/sbom $(BUILD)
 
 format:
 	@git ls-files '*.c' '*.h' '*.inc' | xargs clang-format -i

@@ -41,6 +41,7 @@ static int avx512_is_slower(const fplt__kernel_shape *shape)
 
 const fplt__kernel *fplt__kernel_for(const fplt__kernel_shape *shape, size_t first)
 {
+    (void)shape; /* where there is one kernel */
     for (size_t i = first; i + 1 < KERNELS; i++) {
         if (!kernels[i]->available())
             continue;

@@ -155,8 +155,11 @@ fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error)
 double fplt__promise_mean_curvature(const fplt_promise_view *view)
 {
     double most = 0;
-    for (uint32_t i = 0; i < view->agents; i++)
-        most = fmax(most, share_of(view, i));
+    for (uint32_t i = 0; i < view->agents; i++) {
+        double share = share_of(view, i);
+        if (share > most) /* gcc 12 for arm64 cannot compile fmax() here */
+            most = share;
+    }
     return view->curvature.highest / most;
 }
 
