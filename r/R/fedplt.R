@@ -234,6 +234,7 @@ response_of <- function(family, y, weights) {
   if (is.null(weights)) weights <- rep.int(1, nobs)
   start <- etastart <- mustart <- NULL
   eval(family$initialize)
+  look()
   list(y = stats::setNames(as.double(y), names), weights = as.double(weights), classes = classes)
 }
 
@@ -330,18 +331,24 @@ finish_glm <- function(x, response, offset, family, trained, design, has_interce
   y <- response$y
   w <- response$weights
   eta <- linear_predictor(x, own$coefficients, offset)
+  look()
   names(eta) <- names(y)
   mu <- family$linkinv(eta)
   good <- w > 0
   warn_extremes(family, mu[good])
+  look()
   rank <- length(own$place)
   deviance <- sum(family$dev.resids(y, mu, w))
+  look()
+  null <- null_deviance(y, w, offset, family, has_intercept)
+  look()
+  aic <- family$aic(y, rep.int(1, n), mu, w, deviance) + 2 * rank
+  look()
   observations <- sum(good)
   structure(class = "fedplt", list(
     coefficients = own$coefficients, residuals = (y - mu) / family$mu.eta(eta), fitted.values = mu,
     linear.predictors = eta, rank = rank, family = family, deviance = deviance,
-    null.deviance = null_deviance(y, w, offset, family, has_intercept),
-    aic = family$aic(y, rep.int(1, n), mu, w, deviance) + 2 * rank,
+    null.deviance = null, aic = aic,
     prior.weights = stats::setNames(w, names(y)), y = y, offset = offset, df.residual = observations - rank,
     df.null = observations - as.integer(has_intercept), cov.unscaled = own_covariance(trained, own), converged = trained$converged,
     iter = trained$rounds, trained = trained))

@@ -22,8 +22,11 @@ group_sites <- function(site, rows) {
   if (length(site) != rows$n) refuse("sites has ", length(site), " labels, but there are ", rows$n, " rows")
   if (anyNA(site)) refuse("row ", which(is.na(site))[1L], " has no site", status = "bad-data")
   labels <- as.character(site)
+  look()
   names <- unique(labels[rows$index])
+  look()
   code <- match(labels[rows$index], names)
+  look()
   place <- if (is.unsorted(code)) order(code, method = "radix") else seq_along(code)
   list(order = rows$index[place], sizes = as.numeric(tabulate(code, length(names))), names = names, place = place)
 }
@@ -135,6 +138,7 @@ rows_dataset <- function(x, sites, label, weight, offset, task, classes, kept) {
     }
     parts <- sparse_parts(x)
   }
+  look()
   names <- list(colnames(x)[kept], sites$names, classes)
   .Call(C_dataset, parts, as.integer(kept), plain_order(order, nrow(x)), arranged(label), arranged(weight), arranged(offset),
         sites$sizes, TASKS[[task]], names)

@@ -160,6 +160,12 @@ int fpltr_is_interrupted(void)
     return !R_ToplevelExec(check_interrupt, NULL);
 }
 
+SEXP fpltr_look(void)
+{
+    R_CheckUserInterrupt();
+    return R_NilValue;
+}
+
 void fpltr_interrupt(void)
 {
     raise(SIGINT); /* R's handler notes it, and the next check jumps */

@@ -115,12 +115,23 @@ static void compress(SEXP x, const int *kept, size_t features, const int *order,
     block->start[0] = 0;
 }
 
+/* Asked by the library while it copies. */
+static int look_for_interrupt(void *context, size_t done, size_t total)
+{
+    int *interrupted = context;
+    (void)done;
+    (void)total;
+    *interrupted = fpltr_is_interrupted();
+    return *interrupted;
+}
+
 /* A matrix of doubles: the library makes its rows of the columns, which is the only copy. */
 static fplt_status take_dense(SEXP x, SEXP kept, const int *order, const fplt_rows *beside,
                               fplt_task task, const size_t *agent_rows, uint32_t agents,
                               fplt_dataset **dataset, fplt_error *error)
 {
     size_t features = (size_t)XLENGTH(kept), height = (size_t)Rf_nrows(x), *from = NULL;
+    int interrupted = 0;
     const double **column = (const double **)R_alloc(features + 1, sizeof *column);
     for (size_t j = 0; j < features; j++)
         column[j] = REAL(x) + ((size_t)INTEGER(kept)[j] - 1) * height;
@@ -134,8 +145,16 @@ static fplt_status take_dense(SEXP x, SEXP kept, const int *order, const fplt_ro
                             .order = from,
                             .label = beside->label,
                             .weight = beside->weight,
-                            .offset = beside->offset};
-    return fplt_dataset_from_columns(&columns, task, agent_rows, agents, dataset, error);
+                            .offset = beside->offset,
+                            .watch = look_for_interrupt,
+                            .context = &interrupted};
+    fplt_status status =
+        fplt_dataset_from_columns(&columns, task, agent_rows, agents, dataset, error);
+    if (interrupted) {
+        fplt_dataset_destroy(*dataset);
+        fpltr_interrupt();
+    }
+    return status;
 }
 
 /* A sparse matrix: rows in memory of the glue, lent to the data set until that is destroyed. */

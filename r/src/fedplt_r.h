@@ -51,9 +51,13 @@ char *fpltr_join_lines(SEXP lines, size_t *size);
  * library's objects are released, and does not return. */
 int fpltr_is_interrupted(void);
 void fpltr_interrupt(void);
+/* For R's own vector operations, between which R does not look: lets an interrupt through. */
+SEXP fpltr_look(void);
 
 /* Settings that fpltr_settings made. */
 fplt_settings *fpltr_settings_of(SEXP pointer);
+/* The same, which the caller owns from then on. */
+fplt_settings *fpltr_settings_take(SEXP pointer);
 /* The data set that fpltr_dataset made, which the caller owns from then on. */
 fplt_dataset *fpltr_dataset_take(SEXP pointer);
 /* The same, which stays the pointer's. */

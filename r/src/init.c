@@ -3,6 +3,8 @@
 
 #include <R_ext/Rdynload.h>
 
+#include "run.h"
+
 SEXP fpltr_settings(SEXP names, SEXP texts, SEXP values, SEXP origins, SEXP kind, SEXP own_data);
 SEXP fpltr_settings_rows(SEXP pointer);
 SEXP fpltr_dataset(SEXP x, SEXP kept, SEXP order, SEXP label, SEXP weight, SEXP offset, SEXP sizes,
@@ -11,6 +13,7 @@ SEXP fpltr_triangle(SEXP x, SEXP order, SEXP sizes, SEXP centred);
 SEXP fpltr_train(SEXP settings, SEXP data, SEXP costs, SEXP start, SEXP callback);
 SEXP fpltr_verify(SEXP certificate, SEXP model);
 SEXP fpltr_version(void);
+SEXP fpltr_look(void);
 SEXP fpltr_member_start(SEXP settings, SEXP leads, SEXP agrees);
 SEXP fpltr_member_status(SEXP pointer);
 SEXP fpltr_member_wait(SEXP pointer, SEXP seconds);
@@ -50,6 +53,7 @@ static const R_CallMethodDef entries[] = {ENTRY(settings, 6),
                                           ENTRY(train, 5),
                                           ENTRY(verify, 2),
                                           ENTRY(version, 0),
+                                          ENTRY(look, 0),
                                           ENTRY(member_start, 3),
                                           ENTRY(member_status, 1),
                                           ENTRY(member_wait, 2),
@@ -79,6 +83,13 @@ static const R_CallMethodDef entries[] = {ENTRY(settings, 6),
                                           {NULL, NULL, 0}};
 
 void R_init_fedplt(DllInfo *info);
+void R_unload_fedplt(DllInfo *info);
+
+void R_unload_fedplt(DllInfo *info)
+{
+    (void)info;
+    fpltr_run_wait_for_all();
+}
 
 void R_init_fedplt(DllInfo *info)
 {

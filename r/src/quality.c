@@ -60,8 +60,8 @@ static SEXP confusion_matrix(const fplt_assessment *made)
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t j = 0; j < n; j++)
             REAL(matrix)
-            [(size_t)j * n + k] = made->confusion_weight ? made->confusion_weight[k * n + j]
-                                                         : (double)made->confusion[k * n + j];
+    [(size_t)j * n + k] = made->confusion_weight ? made->confusion_weight[k * n + j]
+                                                 : (double)made->confusion[k * n + j];
     UNPROTECT(1);
     return matrix;
 }

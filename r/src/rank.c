@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, LOOK = 64 * BLOCK }; /* LOOK: rows between two looks at interrupts */
 
 /* One Householder reflection a column; of the triangle (p x p, column-major) only row k takes part in reflection k. */
 static void absorb_block(double *triangle, size_t p, double *block, size_t rows)
@@ -62,6 +62,8 @@ static void absorb_rows(const double *x, size_t height, size_t p, const int *ord
                 block[j * BLOCK + r] = column[order ? (size_t)order[at + r] - 1 : at + r] - mean[j];
         }
         absorb_block(triangle, p, block, rows);
+        if ((at - begin) % LOOK == 0)
+            R_CheckUserInterrupt();
     }
 }
 
@@ -88,7 +90,6 @@ SEXP fpltr_triangle(SEXP x, SEXP order, SEXP sizes, SEXP centred)
             REAL(squares)[j] += sum_squares(REAL(x) + j * height, by, begin, end);
         }
         absorb_rows(REAL(x), height, p, by, begin, end, mean, REAL(made), block);
-        R_CheckUserInterrupt();
         begin = end;
     }
     UNPROTECT(3);

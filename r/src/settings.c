@@ -19,6 +19,13 @@ fplt_settings *fpltr_settings_of(SEXP pointer)
     return R_ExternalPtrAddr(pointer);
 }
 
+fplt_settings *fpltr_settings_take(SEXP pointer)
+{
+    fplt_settings *settings = R_ExternalPtrAddr(pointer);
+    R_ClearExternalPtr(pointer);
+    return settings;
+}
+
 /* What a setting will be, by pairs of texts that end with NULL. */
 static const char *find_given(void *context, const char *name)
 {

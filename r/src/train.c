@@ -3,12 +3,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-#include "fedplt_costs.h"
+#include "run.h"
 
 #include "fedplt/algorithm.h"
-#include "fedplt/job.h"
 #include "fedplt/record.h"
 #include "fedplt/report.h"
 
@@ -20,9 +21,9 @@ typedef struct fpltr_watch {
     char message[512];
 } fpltr_watch;
 
-static void finalize_trainer(SEXP pointer)
+static void finalize_run(SEXP pointer)
 {
-    fplt_trainer_destroy(R_ExternalPtrAddr(pointer));
+    fpltr_run_destroy(R_ExternalPtrAddr(pointer));
     R_ClearExternalPtr(pointer);
 }
 
@@ -131,19 +132,6 @@ static SEXP choices_list(fplt_trainer *trainer)
     return list;
 }
 
-static SEXP trained_model(fplt_trainer *trainer)
-{
-    fplt_error error = {.status = FPLT_OK};
-    fplt_model *model = NULL;
-    SEXP pointer = PROTECT(fpltr_pointer(fpltr_finalize_model));
-    fpltr_check(fplt_trainer_model(trainer, &model, &error), &error);
-    R_SetExternalPtrAddr(pointer, model);
-    SEXP list = PROTECT(fpltr_model_list(model));
-    fpltr_finalize_model(pointer);
-    UNPROTECT(2);
-    return list;
-}
-
 static SEXP trained_certificate(fplt_trainer *trainer)
 {
     fplt_error error = {.status = FPLT_OK};
@@ -153,82 +141,102 @@ static SEXP trained_certificate(fplt_trainer *trainer)
     return text ? fpltr_text(text) : R_NilValue;
 }
 
-static SEXP trained_list(fplt_trainer *trainer, const fplt_result *result, int has_model)
+static SEXP trained_list(fpltr_run *run)
 {
     static const char *const names[] = {"x",         "outcome", "sentence", "rounds",      "target",
                                         "criterion", "history", "choices",  "certificate", "model"};
     fplt_error error = {.status = FPLT_OK};
-    size_t dimension = fplt_objective_dimension(fplt_trainer_job(trainer)->objective);
+    const fplt_result *result = &run->result;
+    size_t dimension = fplt_objective_dimension(fplt_trainer_job(run->trainer)->objective);
     SEXP list = PROTECT(fpltr_list(names, sizeof names / sizeof *names));
     SET_VECTOR_ELT(list, 0, Rf_allocVector(REALSXP, (R_xlen_t)dimension));
-    fpltr_check(fplt_trainer_weights(trainer, REAL(VECTOR_ELT(list, 0)), &error), &error);
+    fpltr_check(fplt_trainer_weights(run->trainer, REAL(VECTOR_ELT(list, 0)), &error), &error);
     SET_VECTOR_ELT(list, 1, fpltr_text(fplt_outcome_name(result->outcome)));
     SET_VECTOR_ELT(list, 2, fpltr_text(result->sentence));
     SET_VECTOR_ELT(list, 3, Rf_ScalarReal((double)result->counters.rounds));
     SET_VECTOR_ELT(list, 4, Rf_ScalarReal(result->target));
     SET_VECTOR_ELT(list, 5, Rf_ScalarReal(result->end.criterion));
-    SET_VECTOR_ELT(list, 6, history_list(fplt_trainer_history(trainer)));
-    SET_VECTOR_ELT(list, 7, choices_list(trainer));
-    SET_VECTOR_ELT(list, 8, trained_certificate(trainer));
-    if (has_model)
-        SET_VECTOR_ELT(list, 9, trained_model(trainer));
+    SET_VECTOR_ELT(list, 6, history_list(fplt_trainer_history(run->trainer)));
+    SET_VECTOR_ELT(list, 7, choices_list(run->trainer));
+    SET_VECTOR_ELT(list, 8, trained_certificate(run->trainer));
+    if (run->model)
+        SET_VECTOR_ELT(list, 9, fpltr_model_list(run->model));
     UNPROTECT(1);
     return list;
 }
 
-static void run_trainer(fplt_trainer *trainer, SEXP pointer, SEXP callback,
-                        const fpltr_costs *costs, fplt_result *result)
+/* A run that owns the settings and the data set, and a copy of the start. */
+static fpltr_run *make_run(SEXP settings, SEXP data, SEXP start, fplt_objective *objective)
 {
-    fplt_error error = {.status = FPLT_OK};
-    fpltr_watch watch = {.callback = callback, .last = now()};
-    fplt_status status = fplt_trainer_run(trainer, observe, &watch, result, &error);
-    int interrupted = watch.interrupted || (costs && costs->interrupted);
-    if (interrupted || watch.failed || status || result->outcome == FPLT_RUN_DIVERGED)
-        finalize_trainer(pointer);
-    if (interrupted)
-        fpltr_interrupt();
-    if (watch.failed)
-        Rf_error("the callback failed: %s", watch.message);
-    if (costs && costs->failed)
-        Rf_error("a cost failed: %s", costs->message);
-    fpltr_check(status, &error);
-    if (result->outcome == FPLT_RUN_DIVERGED) {
-        fplt_error_set(&error, FPLT_DIVERGED, "%s", result->sentence);
-        fpltr_fail(&error);
+    fpltr_run *run = calloc(1, sizeof *run);
+    double *copy = Rf_isNull(start) ? NULL : malloc(sizeof *copy * (size_t)XLENGTH(start) + 1);
+    if (!run || (!copy && !Rf_isNull(start))) {
+        free(run);
+        free(copy);
+        Rf_error("no memory");
     }
-}
-
-/* data: of fpltr_dataset, which is used up; or costs: list(dimension, agents, value, gradient); start: one number a
- * coordinate; callback: function(round, criterion). Each may be NULL. */
-SEXP fpltr_train(SEXP settings, SEXP data, SEXP costs, SEXP start, SEXP callback)
-{
-    fplt_error error = {.status = FPLT_OK};
-    fplt_trainer *trainer = NULL;
-    fplt_result *result = (fplt_result *)R_alloc(1, sizeof *result);
-    fpltr_costs own = {.value = R_NilValue};
-    SEXP objective = PROTECT(fpltr_objective(costs, &own));
-    SEXP pointer = PROTECT(fpltr_pointer(finalize_trainer));
-    fplt_job_source source = {.objective = R_ExternalPtrAddr(objective)};
-    if (!Rf_isNull(start)) {
-        source.start = REAL(start);
-        source.start_count = (size_t)XLENGTH(start);
+    run->source.objective = objective;
+    run->wants_model = !objective;
+    if (copy) {
+        memcpy(copy, REAL(start), sizeof *copy * (size_t)XLENGTH(start));
+        run->source.start = copy;
+        run->source.start_count = (size_t)XLENGTH(start);
     }
+    run->settings = fpltr_settings_take(settings);
     if (!Rf_isNull(data)) {
-        source.dataset = fpltr_dataset_take(data);
-        source.rows_once =
+        run->source.dataset = R_ExternalPtrAddr(data);
+        R_ClearExternalPtr(data);
+        run->source.rows_once =
             1; /* R has the rows; the library gives its own back while it packs them */
     }
-    fplt_status status =
-        fplt_trainer_create(fpltr_settings_of(settings), &source, &trainer, &error);
-    if (own.interrupted)
+    return run;
+}
+
+/* Costs of R are called in R's main thread, everything else runs beside it. Does not return where the run was interrupted or
+ * failed. */
+static void train(SEXP pointer, const fpltr_costs *costs, fpltr_watch *watch)
+{
+    fpltr_run *run = R_ExternalPtrAddr(pointer);
+    int has_callback = !Rf_isNull(watch->callback), left = -1;
+    if (run->source.objective == NULL) {
+        R_ClearExternalPtr(
+            pointer); /* nothing below jumps before the run is ended or handed over */
+        left = fpltr_run_beside(&run, has_callback ? observe : NULL, watch);
+        R_SetExternalPtrAddr(pointer, run);
+    }
+    if (left < 0)
+        fpltr_run_train(run, observe, watch);
+    if (left > 0 || watch->interrupted || costs->interrupted) {
+        finalize_run(pointer);
         fpltr_interrupt();
-    if (own.failed)
-        Rf_error("a cost failed: %s", own.message);
+    }
+    fplt_error error = run->error;
+    fplt_status status = run->status;
+    if (!status && run->result.outcome == FPLT_RUN_DIVERGED)
+        status = fplt_error_set(&error, FPLT_DIVERGED, "%s", run->result.sentence);
+    if (watch->failed || costs->failed || status)
+        finalize_run(pointer);
+    if (watch->failed)
+        Rf_error("the callback failed: %s", watch->message);
+    if (costs->failed)
+        Rf_error("a cost failed: %s", costs->message);
     fpltr_check(status, &error);
-    R_SetExternalPtrAddr(pointer, trainer);
-    run_trainer(trainer, pointer, callback, &own, result);
-    SEXP list = PROTECT(trained_list(trainer, result, Rf_isNull(costs)));
-    finalize_trainer(pointer);
+}
+
+/* settings: used up. data: of fpltr_dataset, which is used up; or costs: list(dimension, agents, value, gradient); start: one number
+ * a coordinate; callback: function(round, criterion). Each of the last four may be NULL. */
+SEXP fpltr_train(SEXP settings, SEXP data, SEXP costs, SEXP start, SEXP callback)
+{
+    fpltr_costs own = {.value = R_NilValue};
+    fpltr_watch watch = {.callback = callback, .last = now()};
+    SEXP objective = PROTECT(fpltr_objective(costs, &own));
+    SEXP pointer = PROTECT(fpltr_pointer(finalize_run));
+    if (!Rf_isNull(data) && !R_ExternalPtrAddr(data))
+        Rf_error("this data set was used already");
+    R_SetExternalPtrAddr(pointer, make_run(settings, data, start, R_ExternalPtrAddr(objective)));
+    train(pointer, &own, &watch);
+    SEXP list = PROTECT(trained_list(R_ExternalPtrAddr(pointer)));
+    finalize_run(pointer);
     UNPROTECT(3);
     return list;
 }

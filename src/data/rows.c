@@ -236,9 +236,9 @@ fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const 
 }
 
 /* In tiles of rows that stay in the cache. */
-static void transpose_columns(const fplt_columns *columns, double *dense)
+static fplt_status transpose_columns(const fplt_columns *columns, double *dense, fplt_error *error)
 {
-    enum { TILE = 64 };
+    enum { TILE = 64, ASK = 256 * TILE };
     size_t features = columns->features;
     const size_t *order = columns->order;
     for (size_t begin = 0; begin < columns->count; begin += TILE) {
@@ -246,17 +246,22 @@ static void transpose_columns(const fplt_columns *columns, double *dense)
         for (size_t j = 0; j < features; j++)
             for (size_t r = begin; r < end; r++)
                 dense[r * features + j] = columns->column[j][order ? order[r] : r];
+        if (columns->watch && end % ASK == 0 &&
+            columns->watch(columns->context, end, columns->count))
+            return fplt_error_set(error, FPLT_FAILED, "stopped after %zu of %zu rows were copied",
+                                  end, columns->count);
     }
+    return FPLT_OK;
 }
 
 static fplt_status fill_from_columns(const fplt_columns *columns, fplt_rows *rows,
                                      const size_t *agent_rows, fplt_dataset *made,
                                      fplt_error *error)
 {
-    transpose_columns(columns, made->dense);
+    fplt_status status = transpose_columns(columns, made->dense, error);
     rows->dense = made->dense;
-    fplt_status status =
-        check_rows(rows, made->task, agent_rows, made->agents, &made->outputs, error);
+    if (!status)
+        status = check_rows(rows, made->task, agent_rows, made->agents, &made->outputs, error);
     if (status)
         return status;
     share_out(made, agent_rows);

@@ -38,6 +38,17 @@ test_that("an interrupt ends a fit, and what comes after it works", {
   expect_s3_class(fedplt(y ~ x, d, site), "fedplt")
 })
 
+test_that("an interrupt from outside ends a fit that nobody watches, and its thread", {
+  skip_on_os("windows")
+  d <- generated()
+  sent <- sprintf("sleep 0.3; kill -INT %d", Sys.getpid())
+  system(paste("setsid sh -c", shQuote(sent), "&")) # the sender is not interrupted itself
+  ended <- tryCatch(fedplt(y ~ x + g + z, d, site, control = fedplt_control(algorithm = "fedavg", rounds = 1e9, tol = 0)),
+                    interrupt = function(i) "interrupted")
+  expect_identical(ended, "interrupted")
+  expect_s3_class(fedplt(y ~ x, d, site), "fedplt")
+})
+
 test_that("costs in R are minimised on R's main thread", {
   target <- rbind(c(1, 2), c(3, -2))
   process <- Sys.getpid()

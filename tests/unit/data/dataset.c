@@ -107,6 +107,49 @@ static void columns_make_the_rows_in_their_order(void **state)
                      FPLT_BAD_DATA);
 }
 
+/* Ends the copy when so many rows were copied. */
+struct ending {
+    size_t limit, seen, total;
+};
+
+static int end_copy(void *context, size_t done, size_t total)
+{
+    struct ending *ending = context;
+    ending->seen = done;
+    ending->total = total;
+    return done >= ending->limit;
+}
+
+static void a_watch_ends_the_copy_of_columns(void **state)
+{
+    (void)state;
+    enum { ROWS = 100000 };
+    double *numbers = calloc(ROWS, sizeof *numbers), *label = calloc(ROWS, sizeof *label);
+    const double *const column[] = {numbers};
+    const size_t share = ROWS;
+    struct ending ending = {.limit = ROWS / 2};
+    fplt_columns columns = {.count = ROWS,
+                            .features = 1,
+                            .column = column,
+                            .label = label,
+                            .watch = end_copy,
+                            .context = &ending};
+    fplt_dataset *dataset;
+    fplt_error error;
+    assert_int_equal(fplt_dataset_from_columns(&columns, FPLT_TASK_REGRESSION, &share, 1, &dataset,
+                                               &error),
+                     FPLT_FAILED);
+    assert_null(dataset);
+    assert_true(ending.seen >= ROWS / 2 && ending.seen < ROWS && ending.total == ROWS);
+    ending.limit = ROWS + 1;
+    assert_ok(fplt_dataset_from_columns(&columns, FPLT_TASK_REGRESSION, &share, 1, &dataset,
+                                        &error),
+              error);
+    fplt_dataset_destroy(dataset);
+    free(numbers);
+    free(label);
+}
+
 static void refuse(fplt_rows rows, fplt_task task, const size_t *agent_rows, uint32_t agents,
                    const char *part)
 {
@@ -308,6 +351,7 @@ int main(void)
         cmocka_unit_test(shards_are_views_of_the_rows),
         cmocka_unit_test(a_shard_of_csr_rows_can_be_copied_again),
         cmocka_unit_test(columns_make_the_rows_in_their_order),
+        cmocka_unit_test(a_watch_ends_the_copy_of_columns),
         cmocka_unit_test(bad_rows_are_refused),
         cmocka_unit_test(outputs_follow_the_classes),
         cmocka_unit_test(a_description_counts),
