@@ -1,11 +1,11 @@
 /* Schemas: levels and features. */
-#include "data/dataset.h"
 #include "data/schema.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "data/dataset.h"
 #include "data/schema_access.h"
 #include "data/schema_types.h"
 

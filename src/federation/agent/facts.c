@@ -272,13 +272,13 @@ static int needs_columns(unsigned step)
 static int needs_preparation(unsigned step)
 {
     return step == FPLT__FACTS_RANGES || step == FPLT__FACTS_SUMS || step == FPLT__FACTS_SQUARES ||
-           step == FPLT__FACTS_CURVATURE;
+           step == FPLT__FACTS_CURVATURE || step >= FPLT__FACTS_POLYS;
 }
 
 /* And for what is in those that its formula makes of them. */
 static int needs_formula(unsigned step)
 {
-    return needs_columns(step) && step < FPLT__FACTS_POLYS;
+    return needs_preparation(step) && step < FPLT__FACTS_POLYS;
 }
 
 static fplt_status settle_as_before(fplt__agent *agent, unsigned step, fplt_error *error)

@@ -180,16 +180,15 @@ static fplt__formula_rows formula_rows(const fplt__local_data *material, char *a
                                 .abroad = abroad};
 }
 
-static fplt_status begin_formula(fplt__local_data *material, char *abroad, fplt_error *error)
+/* Before columns are settled, and before missing values are filled, only how many there will be is known. */
+static fplt_status begin_formula(fplt__local_data *material, int settled, char *abroad,
+                                 fplt_error *error)
 {
     fplt__formula_rows rows = formula_rows(material, abroad);
+    if (!settled ||
+        (!material->schema && fplt__preparation_fills(material->terms) && !material->prepared))
+        return fplt__local_formula_count(&material->formula, &rows, error);
     return fplt__local_formula_begin(&material->formula, &rows, error);
-}
-
-static fplt_status count_formula(fplt__local_data *material, char *abroad, fplt_error *error)
-{
-    fplt__formula_rows rows = formula_rows(material, abroad);
-    return fplt__local_formula_count(&material->formula, &rows, error);
 }
 
 const fplt__local_formula *fplt__local_data_formula(const fplt__local_data *material)
@@ -234,11 +233,11 @@ fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__propo
     if (fplt__promise_wanted(material->settings))
         fplt__schema_be_lenient(material->schema);
     material->source.schema = material->schema;
-    if ((status = fplt_promise_prepare(material->settings, &material->source, error)) ||
+    if ((!material->schema && (status = fplt__local_formula_reading(material->settings, error))) ||
+        (status = fplt_promise_prepare(material->settings, &material->source, error)) ||
         (status = read_data(material, proposal, abroad, error)) ||
         (status = hold_out(material, from, error)) ||
-        (status = material->schema ? begin_formula(material, abroad, error)
-                                   : count_formula(material, abroad, error))) {
+        (status = begin_formula(material, material->schema != NULL, abroad, error))) {
         fplt__local_data_destroy(material);
         return status;
     }
@@ -402,7 +401,7 @@ fplt_status fplt__local_data_settle(fplt__local_data *material, const char *text
     if (!(status = check_settled(&common, error)) &&
         !(status = fplt__columns_check(&match, &material->own, error)) &&
         !(status = conform(material, &common, error)))
-        status = begin_formula(material, abroad, error);
+        status = begin_formula(material, 1, abroad, error);
     if (!status && !(material->settled = fplt__strdup(text)))
         status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the names of columns");
     fplt__dictionary_clear(&common);
@@ -431,7 +430,7 @@ static fplt_status fill_rows(fplt_dataset *rows, const double *fill, size_t fill
 }
 
 fplt_status fplt__local_data_prepare(fplt__local_data *material, const fplt__prepared *told,
-                                     fplt_error *error)
+                                     char abroad[FPLT__SENTENCE], fplt_error *error)
 {
     double *kept;
     size_t count = told->fills + told->classes;
@@ -459,7 +458,7 @@ fplt_status fplt__local_data_prepare(fplt__local_data *material, const fplt__pre
     if (!(status = fill_rows(material->training, told->fill, told->fills, error)) &&
         !(status = fill_rows(material->held_out, told->fill, told->fills, error)) && told->classes)
         status = fplt__dataset_balance_by(material->training, told->class_rows, error);
-    return status;
+    return status || !told->fills ? status : begin_formula(material, 1, abroad, error);
 }
 
 /* The cost */

@@ -70,9 +70,9 @@ typedef struct fplt__prepared {
     size_t classes;
 } fplt__prepared;
 /* Fills missing values and balances classes, once: the same again changes nothing, anything else is refused. `told` was
- * checked by fplt__preparation_check(). */
+ * checked by fplt__preparation_check(). Filled rows get the columns of the formula, where polynomials do not wait. */
 fplt_status fplt__local_data_prepare(fplt__local_data *material, const fplt__prepared *told,
-                                     fplt_error *error);
+                                     char abroad[FPLT__SENTENCE], fplt_error *error);
 int fplt__local_data_is_prepared(const fplt__local_data *material);
 /* Nothing is named as data. */
 fplt_status fplt__site_no_data(fplt_error *error);

@@ -4,9 +4,58 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/memory.h"
+#include "base/settings.h"
+#include "base/text.h"
 #include "data/dataset.h"
 #include "federation/agent/consent.h"
+
+static int is_listed(const char *list, const char *name)
+{
+    char item[FPLT__VARIABLE_TEXT];
+    while (*list) {
+        list = fplt__list_next(list, item, sizeof item);
+        if (strcmp(item, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Adds the columns of C() to the list of the categories. */
+static void list_categories(const fplt__formula *formula, const char *given, fplt__buffer *list)
+{
+    fplt__buffer_format(list, "%s", given);
+    for (size_t v = 0; v < formula->variables; v++)
+        if (formula->variable[v].kind == FPLT__LEVELS_OF &&
+            !is_listed(list->text ? list->text : "", formula->variable[v].column))
+            fplt__buffer_format(list, "%s%s", list->text && *list->text ? "," : "",
+                                formula->variable[v].column);
+}
+
+fplt_status fplt__local_formula_reading(fplt_settings *settings, fplt_error *error)
+{
+    const char *text = fplt__run_formula(settings);
+    const char *given = fplt_settings_text(settings, "categories");
+    fplt__buffer list = {NULL, 0, 0, FPLT_OK};
+    fplt__formula *formula;
+    if (!text)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&formula, 1, sizeof *formula, "a formula", error);
+    if (status)
+        return status;
+    if (!(status = fplt__formula_parse(text, NULL, 0, formula, error))) {
+        list_categories(formula, given ? given : "", &list);
+        if (list.status)
+            status = fplt_error_set(error, list.status, "no memory for a formula");
+    }
+    fplt__settings_override(settings);
+    if (!status && list.text && *list.text && (!given || strcmp(list.text, given) != 0))
+        status = fplt_settings_set(settings, "categories", list.text, "formula", error);
+    fplt__buffer_clear(&list);
+    fplt__free(formula);
+    return status;
+}
 
 /* NULL: no formula. The error names only columns that the proposal states. */
 static fplt_status make_design(const fplt__formula_rows *rows, const char *numbers,

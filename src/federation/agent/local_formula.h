@@ -21,6 +21,8 @@ typedef struct fplt__formula_rows {
     char *abroad; /* FPLT__SENTENCE characters: what the coordinator may hear of a failure */
 } fplt__formula_rows;
 
+/* Before the rows are read without a schema: columns of C() are categories, whose levels the site tells as those of words. */
+fplt_status fplt__local_formula_reading(fplt_settings *settings, fplt_error *error);
 /* Before columns are settled: how many there will be, as far as this site knows. */
 fplt_status fplt__local_formula_count(fplt__local_formula *formula, const fplt__formula_rows *rows,
                                       fplt_error *error);

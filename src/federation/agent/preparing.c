@@ -92,7 +92,7 @@ static fplt_status prepare(fplt__agent *agent, const fplt__prepared *told, fplt_
                                          told->classes, error);
     fplt__preparation_clear(&of);
     if (!status && (told->fills || told->classes))
-        status = fplt__local_data_prepare(agent->material, told, error);
+        status = fplt__local_data_prepare(agent->material, told, agent->abroad, error);
     return status;
 }
 

@@ -260,6 +260,7 @@ static fplt_status plan(fplt__coordinator *c, fplt_error *error)
         .scale = c->facts.scale,
         .mean = c->facts.mean,
         .fill = c->facts.preparing.wanted.fills ? c->facts.preparing.fill : NULL,
+        .fills = c->facts.preparing.wanted.fills,
         .class_rows = c->facts.preparing.wanted.classes ? c->facts.preparing.class_rows : NULL,
         .dictionary = c->facts.dictionary,
         .formula_numbers = c->facts.formula_numbers};

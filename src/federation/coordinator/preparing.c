@@ -160,7 +160,6 @@ fplt_status fplt__coordinator_begin_preparing(fplt__coordinator *c, int *wanted,
         (status = make_room(c, error)))
         return status;
     if (steps >> FPLT__FACTS_SPANS & 1) {
-        FPLT__ASSERT(p->wanted.fills == c->facts.form.features);
         fplt__coordinator_ask(c, FPLT__FACTS_SPANS, NULL, 0, (uint32_t)(2 * p->wanted.fills), 0);
         return FPLT_OK;
     }

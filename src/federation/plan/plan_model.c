@@ -64,22 +64,31 @@ static fplt_status scale_columns(const fplt_settings *settings, const fplt_job_s
     return FPLT_OK;
 }
 
+/* What fills the columns as they are before a formula. */
+static fplt_status take_fill(const fplt__agreement *agreement, size_t columns,
+                             fplt_transform *transform, fplt_error *error)
+{
+    if (!agreement->fills)
+        return FPLT_OK;
+    if (agreement->fills != columns)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the plan fills %u columns, but the run has %zu", agreement->fills,
+                              columns);
+    fplt_status status =
+        fplt__alloc_into(&transform->fill, columns, sizeof(double), "fill values", error);
+    if (!status)
+        memcpy(transform->fill, agreement->fill, columns * sizeof(double));
+    return status;
+}
+
 fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
                                             const fplt_job_source *source, size_t features,
                                             const fplt__agreement *agreement,
                                             fplt_transform *transform, fplt_error *error)
 {
     fplt_status status = scale_columns(settings, source, features, agreement, transform, error);
-    if (status || !agreement->fills)
-        return status;
-    if (agreement->fills != features)
-        return fplt_error_set(error, FPLT_BAD_DATA,
-                              "the plan fills %u columns, but the run has %zu", agreement->fills,
-                              features);
-    if (!(status =
-              fplt__alloc_into(&transform->fill, features, sizeof(double), "fill values", error)))
-        memcpy(transform->fill, agreement->fill, features * sizeof(double));
-    return status;
+    return status || fplt__run_formula(settings) ? status
+                                                 : take_fill(agreement, features, transform, error);
 }
 
 /* The names of the proposal, or how many there are where they were too long for it. */
@@ -186,6 +195,7 @@ fplt_status fplt__plan_resolution_model(const fplt__agreement *agreement, const 
         transform.inputs = fplt__design_inputs(naming.design)->count;
         transform.design = naming.design;
         naming.design = NULL;
+        status = take_fill(agreement, transform.inputs, &transform, error);
     }
     if (!status)
         status = infer(&terms, information, &inference, error);

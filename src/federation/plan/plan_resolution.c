@@ -127,12 +127,12 @@ static fplt_status add_all_resolved(fplt__agreement *agreement, const fplt__form
 static fplt_status fill_prepared(fplt__agreement *agreement, const fplt__gathered *gathered,
                                  fplt_error *error)
 {
-    size_t features = gathered->form.features, classes = gathered->form.outputs;
+    size_t fills = gathered->fills, classes = gathered->form.outputs;
     fplt_status status = FPLT_OK;
     if (gathered->fill &&
-        !(status = fplt__alloc_into(&agreement->fill, features, sizeof(double), "a plan", error))) {
-        agreement->fills = (uint32_t)features;
-        memcpy(agreement->fill, gathered->fill, features * sizeof(double));
+        !(status = fplt__alloc_into(&agreement->fill, fills, sizeof(double), "a plan", error))) {
+        agreement->fills = (uint32_t)fills;
+        memcpy(agreement->fill, gathered->fill, fills * sizeof(double));
     }
     if (!status && gathered->class_rows &&
         !(status = fplt__alloc_into(&agreement->class_rows, classes, sizeof(uint64_t), "a plan",

@@ -81,7 +81,7 @@ fplt_status fplt__plan_resolution_of(const fplt__proposal *proposal, const fplt_
 void fplt__plan_resolution_clear(fplt__plan_resolution *terms);
 /* Whether columns are standardised by what the data are like, which takes three steps of facts. */
 int fplt__plan_resolution_fits(const fplt_settings *settings);
-/* What a plan does to the rows; to be cleared. */
+/* What a plan does to the rows, of a formula to those that are filled and have its columns; to be cleared. */
 fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
                                             const fplt_job_source *source, size_t features,
                                             const fplt__agreement *agreement,
@@ -98,7 +98,8 @@ typedef struct fplt__gathered {
     const uint64_t *records;
     const fplt_curvature_bounds *bend; /* NULL with privacy */
     const double *mean, *scale;        /* of the columns, or NULL */
-    const double *fill;                /* of the columns, or NULL */
+    const double *fill;                /* of the columns before a formula, or NULL */
+    size_t fills;                      /* how many */
     const uint64_t *class_rows;        /* of the classes, or NULL */
     const char *dictionary;            /* of the run; NULL: by the schema */
     const char *formula_numbers;       /* of the polynomials of a formula, or NULL */

@@ -125,31 +125,12 @@ static fplt_status set_all(fplt_settings *settings, const fplt__proposal *propos
                      error);
 }
 
-/* Where a formula has no place. */
-static fplt_status check_formula(const fplt_settings *settings, fplt_error *error)
-{
-    const char *missing = fplt__settings_find(settings, "missing")
-                              ? fplt_settings_text(settings, "missing")
-                              : "refuse";
-    if (!fplt__run_formula(settings))
-        return FPLT_OK;
-    if ((strcmp(missing, "refuse") != 0 && strcmp(missing, "drop") != 0) ||
-        strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
-        return fplt_error_set(
-            error, FPLT_UNSUPPORTED,
-            "train: in a federation a formula goes with neither filling missing values over all "
-            "sites nor class-weight balanced; drop the rows (missing: drop), or leave the formula "
-            "out");
-    return FPLT_OK;
-}
-
 static fplt_status check_terms(const fplt_settings *settings, const fplt__proposal *proposal,
                                fplt_error *error)
 {
     fplt_status status;
     const char *start = fplt_settings_text(settings, "start");
-    if ((status = fplt__custom_check(proposal, settings, error)) ||
-        (status = check_formula(settings, error)))
+    if ((status = fplt__custom_check(proposal, settings, error)))
         return status;
     if (strcmp(start, "zero") != 0 && strcmp(start, "model") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,

@@ -123,11 +123,7 @@ fplt_status fplt__preparation_make(const fplt_settings *settings, const char *di
     if (status)
         return status;
     made->fills = fplt__columns_count(&common);
-    if (made->fills != form->features)
-        status = fplt_error_set(error, FPLT_BAD_DATA, "the columns have %zu features, not %zu",
-                                made->fills, form->features);
-    if (!status)
-        status = describe_columns(made, &common, error);
+    status = describe_columns(made, &common, error);
     fplt__dictionary_clear(&common);
     return status;
 }

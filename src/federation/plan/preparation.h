@@ -30,7 +30,7 @@ int fplt__preparation_fills(const fplt_settings *settings);
  *
  * @param settings    kept by the caller for the life of the preparation
  * @param dictionary  text of the common dictionary; NULL: the columns are those of a schema, and nothing is filled
- * @param form        features, classes and task of the run
+ * @param form        classes and task of the run; columns are those of the dictionary, before a formula
  * @param made        out: to be cleared with fplt__preparation_clear(), also on failure
  * @retval FPLT_BAD_VALUE  a column of numbers has no bounds and its method needs a grid, or there are no classes to balance
  */
