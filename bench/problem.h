@@ -16,6 +16,12 @@ static inline void check(fplt_status status, const fplt_error *error)
     }
 }
 
+/* The kernel that the environment names (KERNEL=avx2), NULL where the shape of the data chooses. */
+static inline const char *named_kernel(void)
+{
+    return getenv("KERNEL");
+}
+
 /* A cost over so many generated records an agent. */
 static inline fplt_objective *cost_with(const fplt_objective_settings *cost, uint32_t agents,
                                         size_t rows, size_t features)
@@ -37,6 +43,7 @@ static inline fplt_objective *cost_with(const fplt_objective_settings *cost, uin
 static inline fplt_objective *cost_of(uint32_t agents, size_t rows, size_t features)
 {
     fplt_objective_settings cost = fplt_objective_defaults();
+    cost.kernel = named_kernel();
     return cost_with(&cost, agents, rows, features);
 }
 

@@ -84,6 +84,7 @@ int main(void)
     fplt_objective *objective;
     fplt_generate_settings data = fplt_generate_defaults();
     fplt_objective_settings cost = fplt_objective_defaults();
+    cost.kernel = named_kernel();
     check(fplt_dataset_generate(&data, &dataset, &error), &error);
     check(fplt_objective_create(&cost, dataset, &objective, &error), &error);
     double *scratch = calloc(fplt_objective_scratch(objective) + 8, sizeof *scratch);

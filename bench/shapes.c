@@ -157,8 +157,8 @@ int main(void)
             for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
                 compare_shape(precisions[p], rows[r], features[f], &worst);
     figure("automatic kernel against the faster one, gradients", worst.whole, "times", AT_MOST,
-           1.25);
+           1.2);
     figure("automatic kernel against the faster one, minibatches", worst.batch, "times", AT_MOST,
-           1.25);
+           1.2);
     return 0;
 }

@@ -7,20 +7,13 @@
 
 #include "fedplt.h"
 #include "figure.h"
+#include "problem.h"
 #include "timing.h"
 #include "base/random.h"
 #include "objective/objective_access.h"
 #include "solver/solver.h"
 
 enum { REPEATS = 501, BATCH = 32, BATCHES = 64 };
-
-static void must(fplt_status status, const fplt_error *error)
-{
-    if (!status)
-        return;
-    fprintf(stderr, "%s\n", error->text);
-    exit(1);
-}
 
 static void *room(size_t count)
 {
@@ -44,11 +37,12 @@ static fplt_objective *cost(size_t rows, size_t features, double clip, uint32_t 
     for (size_t r = 0; r < rows; r++)
         label[r] = fplt_stream_below(&stream, 2) ? 1 : -1;
     fplt_rows view = {.count = rows, .features = features, .dense = a, .label = label};
-    must(fplt_dataset_from_rows(&view, FPLT_TASK_BINARY, &rows, 1, &data, &error), &error);
+    check(fplt_dataset_from_rows(&view, FPLT_TASK_BINARY, &rows, 1, &data, &error), &error);
     fplt_objective_settings settings = fplt_objective_defaults();
+    settings.kernel = named_kernel();
     settings.clip = clip;
     settings.batch = batch;
-    must(fplt_objective_create(&settings, data, &objective, &error), &error);
+    check(fplt_objective_create(&settings, data, &objective, &error), &error);
     fplt_dataset_destroy(data);
     free(a);
     return objective;
@@ -137,7 +131,7 @@ static struct training prepare(const fplt_objective *o, const char *solver, uint
     };
     size_t state = fplt__solver_state(o, &training);
     t.local.state = state ? room(state) : NULL;
-    must(fplt_objective_curvature(o, 0, 0, &t.local.curvature, &error), &error);
+    check(fplt_objective_curvature(o, 0, 0, &t.local.curvature, &error), &error);
     return t;
 }
 
@@ -152,7 +146,7 @@ static double run_once(struct training *t)
 {
     fplt_error error;
     double start = seconds();
-    must(fplt__local_run(&t->local, t->w, &error), &error);
+    check(fplt__local_run(&t->local, t->w, &error), &error);
     t->local.round++;
     return seconds() - start;
 }

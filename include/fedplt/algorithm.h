@@ -70,6 +70,7 @@ typedef struct fplt_agent {
     double *held;       /* shape.held x dimension */
     double *work;       /* shape.work x dimension */
     fplt_local *local;  /* its solver and cost */
+    struct fplt__listed *listed; /* of the library's own algorithms; NULL: `up` is written whole */
 } fplt_agent;
 
 /* What an algorithm can be combined with: the columns of the paper's Table I, and the reason for

@@ -22,6 +22,17 @@ extern const fplt_algorithm fplt__fednl;
 extern const fplt_algorithm fplt__fed_lbfgs_partial;
 extern const fplt_algorithm fplt__fed_newton_partial;
 
+/* A message of which most numbers are zero, as small agents with sparse rows send. Where `is_used`, the numbers before
+ * `first` are in `up`, and of the rest those that are listed are not zero. The engine lends it, unused; an algorithm
+ * may leave it so. */
+typedef struct fplt__listed {
+    uint32_t *at; /* places in the message, each at most once, from `first` on */
+    double *number;
+    double *zeros; /* as many as the message has; zero again when the algorithm is done */
+    size_t capacity, count, first;
+    int is_used;
+} fplt__listed;
+
 /* Names the first part that a round cannot do without and that this algorithm lacks; NULL: it is complete. */
 const char *fplt__algorithm_lacks(const fplt_algorithm *algorithm);
 

@@ -283,6 +283,33 @@ fplt_status fplt__agent_hessian(fplt_agent *agent, const fplt_round *round, cons
                   : FPLT_OK;
 }
 
+fplt_status fplt__agent_list_triangle(fplt_agent *agent, const fplt_round *round, const double *x,
+                                      size_t first, double behind, fplt_error *error)
+{
+    fplt_local *local = agent->local;
+    fplt__listed *listed = agent->listed;
+    size_t n = agent->dimension;
+    if (!listed || !listed->capacity)
+        return FPLT_UNSUPPORTED;
+    fplt__places places = {listed->at, listed->number, listed->capacity - 1, first, 0};
+    fplt_status status =
+        fplt__objective_list_triangle(local->problem.objective, local->problem.agent, x,
+                                      listed->zeros, &places, local->scratch);
+    if (status == FPLT_UNSUPPORTED)
+        return status;
+    if (!fplt__all_below(places.number, places.count, most_sent(round)))
+        places.count = 0;
+    local->gradients += ((double)n + 1) / 4;
+    if (status)
+        return fplt_error_set(error, status, "the Hessian of agent %u failed", agent->member_index);
+    listed->at[places.count] = (uint32_t)(first + fplt__triangle(n));
+    listed->number[places.count] = behind;
+    listed->count = places.count + 1;
+    listed->first = first;
+    listed->is_used = 1;
+    return FPLT_OK;
+}
+
 fplt_status fplt__agent_triangle(fplt_agent *agent, const fplt_round *round, const double *x,
                                  double *matrix, double *triangle, fplt_error *error)
 {

@@ -58,6 +58,10 @@ void fplt__newton_aim(fplt_coordinator *coordinator, const double *triangle);
 /* The agent's Hessian at x (zero where it is too large for the sum), and what it costs in gradients.
  * `matrix`: n x n. */
 /* Its lower half, row after row; `matrix` has room for the whole. */
+/* Lists the triangle that fplt__agent_triangle gives, from place `first` of the message on, and the number behind it.
+ * FPLT_UNSUPPORTED, and nothing listed, where the engine lends no list or the agent's rows fill it. */
+fplt_status fplt__agent_list_triangle(fplt_agent *agent, const fplt_round *round, const double *x,
+                                      size_t first, double behind, fplt_error *error);
 fplt_status fplt__agent_triangle(fplt_agent *agent, const fplt_round *round, const double *x,
                                  double *matrix, double *triangle, fplt_error *error);
 fplt_status fplt__agent_hessian(fplt_agent *agent, const fplt_round *round, const double *x,

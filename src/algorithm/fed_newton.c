@@ -34,7 +34,10 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
     size_t n = agent->dimension;
     double *value = up + n + fplt__triangle(n);
     fplt_status status = fplt__agent_value_gradient(agent, round, x, value, up, error);
-    if (!status)
+    if (status)
+        return status;
+    status = fplt__agent_list_triangle(agent, round, x, n, *value, error);
+    if (status == FPLT_UNSUPPORTED)
         status = fplt__agent_triangle(agent, round, x, agent->work, up + n, error);
     return status;
 }

@@ -237,10 +237,9 @@ static void add_groups(int64_t *high, int64_t *low, const double *x, size_t coun
     }
 }
 
-static fplt_status add_signed(fplt__sum *sum, size_t first, const double *x, size_t count, int sign)
+/* Counts one more addition to each limb. */
+static fplt_status count_addition(fplt__sum *sum)
 {
-    if (!has_room(sum, first, count) || !sum->high)
-        return FPLT_BAD_VALUE;
     if (sum->pending == SPILL_AFTER) {
         fplt_status status = spill(sum);
         if (status)
@@ -248,6 +247,16 @@ static fplt_status add_signed(fplt__sum *sum, size_t first, const double *x, siz
     }
     sum->pending++;
     FPLT__ASSERT(sum->pending <= SPILL_AFTER);
+    return FPLT_OK;
+}
+
+static fplt_status add_signed(fplt__sum *sum, size_t first, const double *x, size_t count, int sign)
+{
+    if (!has_room(sum, first, count) || !sum->high)
+        return FPLT_BAD_VALUE;
+    fplt_status counted = count_addition(sum);
+    if (counted)
+        return counted;
     reach_limbs(sum, first + count);
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t size = count - start < BLOCK ? count - start : BLOCK;
@@ -269,6 +278,30 @@ static fplt_status add_signed(fplt__sum *sum, size_t first, const double *x, siz
 fplt_status fplt__sum_add(fplt__sum *sum, size_t first, const double *x, size_t count)
 {
     return add_signed(sum, first, x, count, 1);
+}
+
+fplt_status fplt__sum_add_at(fplt__sum *sum, const uint32_t *at, const double *x, size_t count)
+{
+    size_t end = 0;
+    for (size_t k = 0; k < count; k++)
+        end = at[k] < end ? end : (size_t)at[k] + 1;
+    if (end > sum->length || !sum->high)
+        return FPLT_BAD_VALUE;
+    fplt_status status = count_addition(sum);
+    if (status)
+        return status;
+    reach_limbs(sum, end);
+    for (size_t k = 0; k < count; k++) {
+        double scaled = x[k] * sum->scale;
+        if (fabs(scaled) < fast_limit) {
+            SPLIT(scaled, high_limb, low_limb);
+            sum->high[at[k]] += high_limb;
+            sum->low[at[k]] += low_limb;
+        } else if ((status = add_slow(sum, at[k], scaled, 1))) {
+            return status;
+        }
+    }
+    return FPLT_OK;
 }
 
 /* What a million agents do in every round: both in one pass, where they are short and of usual size. */

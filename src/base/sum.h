@@ -54,6 +54,10 @@ size_t fplt__sum_length(const fplt__sum *sum);
  * then be cleared. FPLT_BAD_VALUE, here and below, when the sum has no such elements. */
 fplt_status fplt__sum_add(fplt__sum *sum, size_t first, const double *x, size_t count);
 
+/* Adds x[k] to element at[k]; an element may come once in a call. What it leaves is what fplt__sum_add leaves of the same
+ * numbers among zeros: a zero of either sign adds the integer 0. Fails as fplt__sum_add does. */
+fplt_status fplt__sum_add_at(fplt__sum *sum, const uint32_t *at, const double *x, size_t count);
+
 /* Adds round(now) - round(before) exactly: how a running sum follows a vector that an agent
  * keeps. */
 fplt_status fplt__sum_add_change(fplt__sum *sum, size_t first, const double *now,

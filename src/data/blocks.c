@@ -39,10 +39,20 @@ static size_t header_end(const char *text, size_t size)
     return at < size ? at + 1 : 0;
 }
 
+/* What a file looks like is checked in the first block only. */
+static void continue_settings(fplt__blocks *blocks)
+{
+    if (!blocks->settings.missing_codes && blocks->header)
+        blocks->settings.missing_codes = "none";
+}
+
 static fplt_status begin_blocks(struct fplt__blocks *blocks, const char *path,
-                                const fplt_read_settings *settings, fplt_error *error)
+                                const fplt_read_settings *settings, const fplt__blocks *before,
+                                fplt_error *error)
 {
     const char *format;
+    if (before && settings->site && strcmp(settings->site, "none") != 0)
+        return not_in_blocks(error); /* refused where several files are read */
     if (fplt__is_stream(path) || fplt__address_kind(path) || settings->schema ||
         settings->no_header || settings->categories)
         return not_in_blocks(error);
@@ -53,7 +63,7 @@ static fplt_status begin_blocks(struct fplt__blocks *blocks, const char *path,
         return status;
     int csv = strcmp(format, "csv") == 0, libsvm = strcmp(format, "libsvm") == 0;
     if (!(csv || libsvm) || blocks->source.view.handle < 0 ||
-        fplt__source_bytes(&blocks->source) <= blocks->size)
+        (!before && fplt__source_bytes(&blocks->source) <= blocks->size))
         return not_in_blocks(error);
     blocks->settings = *settings;
     blocks->settings.format = csv ? "csv" : "libsvm";
@@ -61,12 +71,17 @@ static fplt_status begin_blocks(struct fplt__blocks *blocks, const char *path,
     blocks->at = blocks->header;
     if (csv && (!blocks->header || !settings->feature_names))
         return not_in_blocks(error); /* columns are known by their places among all */
+    if (before) {
+        blocks->kept = before->kept;
+        blocks->sparse = before->sparse;
+        continue_settings(blocks);
+    }
     return fplt__grow(&blocks->text, &blocks->capacity, blocks->header + blocks->size, 1,
                       "a block of a file", error);
 }
 
 fplt_status fplt__blocks_open(const char *path, const fplt_read_settings *settings, size_t size,
-                              fplt__blocks **blocks, fplt_error *error)
+                              const fplt__blocks *before, fplt__blocks **blocks, fplt_error *error)
 {
     fplt__blocks *made;
     *blocks = NULL;
@@ -75,7 +90,7 @@ fplt_status fplt__blocks_open(const char *path, const fplt_read_settings *settin
         return status;
     made->source = FPLT__NO_SOURCE;
     made->size = size;
-    if ((status = begin_blocks(made, path, settings, error))) {
+    if ((status = begin_blocks(made, path, settings, before, error))) {
         fplt__blocks_close(made);
         return status;
     }
@@ -106,13 +121,6 @@ static fplt_status load_rows(fplt__blocks *blocks, size_t *rows, fplt_error *err
         if (*rows)
             return FPLT_OK;
     }
-}
-
-/* What a file looks like is checked in the first block only. */
-static void continue_settings(fplt__blocks *blocks)
-{
-    if (!blocks->settings.missing_codes && blocks->header)
-        blocks->settings.missing_codes = "none";
 }
 
 /* Columns of the file that became features, where some have levels. */

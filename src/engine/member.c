@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithm/algorithm.h"
 #include "algorithm/local_step.h"
+#include "base/assert.h"
 #include "base/sum.h"
 #include "engine/hub.h"
 #include "engine/hub_node.h"
@@ -38,6 +40,18 @@ static fplt_status count_units(double unit, double *up, size_t count)
     return within ? FPLT_OK : FPLT_DIVERGED;
 }
 
+/* Adds the `count` numbers that are not mirrored. */
+static fplt_status add_plain(const fplt_agent *agent, const double *up, size_t count,
+                             fplt__sum *sum)
+{
+    const fplt__listed *listed = agent->listed;
+    if (!listed || !listed->is_used)
+        return fplt__sum_add(sum, 0, up, count);
+    FPLT__ASSERT(listed->first <= count && listed->count <= listed->capacity);
+    fplt_status status = fplt__sum_add(sum, 0, up, listed->first);
+    return status ? status : fplt__sum_add_at(sum, listed->at, listed->number, listed->count);
+}
+
 /* Adds what the agent sends. */
 static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const fplt_agent *agent,
                            unsigned exchange, double *up, fplt__sum *sum, fplt_error *error)
@@ -48,7 +62,7 @@ static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const
         if (plan->unit > 0)
             status = count_units(plan->unit, up, plain);
         if (!status)
-            status = fplt__sum_add(sum, 0, up, plain);
+            status = add_plain(agent, up, plain, sum);
         if (status)
             fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
                            agent->member_index);
@@ -77,6 +91,9 @@ fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape
 {
     if (error)
         *error->text = 0;
+    FPLT__ASSERT(!agent->listed || !(plan->unit > 0)); /* units are counted in `up` */
+    if (agent->listed)
+        agent->listed->is_used = 0;
     fplt_status status = plan->algorithm->local(agent, round, exchange, down, up, error);
     return status ? failed_training(agent, status, error)
                   : send_up(plan, shape, agent, exchange, up, sum, error);

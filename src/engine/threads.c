@@ -64,6 +64,7 @@ static void fill_view(struct fplt__threads *threads, unsigned number, unsigned s
     agent->held = threads->held + place * threads->shape.held * n;
     agent->work = worker->work + slot * threads->shape.work * n;
     agent->local = local;
+    agent->listed = worker->listed.capacity ? &worker->listed : NULL;
 }
 
 static fplt_agent view_of(struct fplt__threads *threads, unsigned number, uint32_t identity,

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "algorithm/algorithm.h"
 #include "base/assert.h"
 #include "base/parallel.h"
 #include "base/sum.h"
@@ -21,6 +22,7 @@ struct fplt__worker {
     struct fplt__threads *threads;
     unsigned number;
     double *staged, *work, *up, *scratch; /* owned */
+    fplt__listed listed;                  /* its arrays are owned; no capacity: not lent */
     fplt__sum *sum; /* as the last job left it, unless the worker `sums` in this one */
     int sums;
     double gradients;

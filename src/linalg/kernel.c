@@ -18,26 +18,26 @@ const fplt__kernel *fplt__kernel_get(size_t index)
     return index < KERNELS ? kernels[index] : NULL;
 }
 
-#if defined(__x86_64__)
-/* Dense data on which the AVX-512 kernel is slower than AVX2, measured by bench/shapes:
+/* Measured by bench/shapes on an Intel Xeon and on an AMD EPYC of the fourth generation (times of AVX-512 over AVX2):
  * - Minibatches of rows that AVX-512 keeps in panels of eight: collecting eight rows for one vector costs more than
- *   the wider arithmetic gains (1.0 to 1.4 times AVX2 up to 16 columns, 1.3 to 3.4 from 17 to 24).
+ *   the wider arithmetic gains (0.9 to 1.5 times AVX2 up to 16 columns, 1.3 to 3.4 from 17 to 24). Floats up to 16
+ *   columns are the exception on AMD (0.8 to 1.0).
  * - Many agents of few rows: a panel of eight is mostly padding (1.1 to 1.4 times at 10 rows), and AVX2 trains four
  *   such agents at once (`batched`). With few agents the choice hardly matters for time, and one agent in a process
  *   of its own must choose as it does among others.
- * - Floats on processors of AMD, whose first generation with AVX-512 splits the wide conversions: there float32 was
- *   slower than double at 250 x 100, and AVX2 is not. */
-static int avx512_is_slower(const fplt__kernel_shape *shape)
+ * - Long rows on AMD, which executes vectors of 512 bits in two halves: floats 1.1 to 1.25, doubles 1.05 to 1.2 out of
+ *   the cache and 0.9 to 1.0 in it, Hessians 1.0 to 1.25. */
+int fplt__kernel_avx512_is_slower(const fplt__kernel_shape *shape, int is_amd)
 {
-    enum { PANEL_COLUMNS = 24, SMALL_ROWS = 32, MANY_AGENTS = 1000, NARROW_COLUMNS = 128 };
+    enum { PANEL_COLUMNS = 24, NARROW_BATCH_COLUMNS = 16, SMALL_ROWS = 32, MANY_AGENTS = 1000 };
     if (shape->sparse || !shape->columns)
         return 0;
-    int in_panels = shape->columns <= PANEL_COLUMNS;
-    return (in_panels && shape->batch) ||
-           (in_panels && shape->rows < SMALL_ROWS && shape->agents >= MANY_AGENTS) ||
-           (shape->narrow && shape->columns <= NARROW_COLUMNS && __builtin_cpu_is("amd"));
+    if (shape->columns > PANEL_COLUMNS)
+        return is_amd;
+    if (shape->batch)
+        return !(is_amd && shape->narrow && shape->columns <= NARROW_BATCH_COLUMNS);
+    return shape->rows < SMALL_ROWS && shape->agents >= MANY_AGENTS;
 }
-#endif
 
 const fplt__kernel *fplt__kernel_for(const fplt__kernel_shape *shape, size_t first)
 {
@@ -47,7 +47,7 @@ const fplt__kernel *fplt__kernel_for(const fplt__kernel_shape *shape, size_t fir
             continue;
 #if defined(__x86_64__)
         if (kernels[i] == &fplt__kernel_avx512 && fplt__kernel_avx2.available() &&
-            avx512_is_slower(shape))
+            fplt__kernel_avx512_is_slower(shape, __builtin_cpu_is("amd")))
             continue;
 #endif
         return kernels[i];

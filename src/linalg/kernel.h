@@ -81,6 +81,9 @@ fplt_status fplt__kernel_choose(const char *name, const fplt__kernel_shape *shap
  * of the shape and of the processor alone: the rules come from bench/shapes, nothing is timed at run time. */
 const fplt__kernel *fplt__kernel_for(const fplt__kernel_shape *shape, size_t first);
 
+/* Whether the AVX-512 kernel takes longer than AVX2 for data of that shape, on a processor of AMD or another. */
+int fplt__kernel_avx512_is_slower(const fplt__kernel_shape *shape, int is_amd);
+
 /* Kernels compiled in, the fastest first; NULL past the last. */
 const fplt__kernel *fplt__kernel_get(size_t index);
 

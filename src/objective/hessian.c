@@ -1,8 +1,10 @@
 /* Hessians and sums of squared gradients of f_i over an agent's records. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "linalg/product.h"
+#include "objective/objective_access.h"
 #include "objective/traversal.h"
 
 /* A matrix of pairs of weights, in the order of the packed columns: the sum over records of w_kl a a', output k's
@@ -195,6 +197,67 @@ fplt_status fplt__records_triangle(const fplt_objective *o, uint32_t agent, cons
         triangle[i] *= factor;
     for (size_t j = 0; j < n - o->intercepts; j++)
         triangle[row_start(o, j, 1) + j] += fplt__penalty_curve(&o->penalty, shard->scale, j, x[j]);
+    return FPLT_OK;
+}
+
+/* At most so many numbers below the diagonal are touched by the records of a shard. */
+static size_t pairs_of(const fplt__matrix *a)
+{
+    size_t pairs = 0;
+    for (size_t r = 0; r < a->rows; r++) {
+        size_t entries = a->start[r + 1] - a->start[r];
+        pairs += entries * (entries + 1) / 2;
+    }
+    return pairs;
+}
+
+/* Lists a number unless it is zero, as it is where it was listed before: a branch would be mispredicted too often. */
+static inline size_t list_number(const fplt__places *places, size_t count, size_t at, double number)
+{
+    FPLT__ASSERT(count < places->capacity);
+    places->at[count] = (uint32_t)(places->first + at);
+    places->number[count] = number;
+    return count + (number != 0);
+}
+
+/* Lists what the records of a shard have in `triangle` times `factor`, and clears it. */
+static void list_pairs(const fplt_objective *o, const fplt__matrix *a, double factor,
+                       double *triangle, fplt__places *places)
+{
+    const fplt__places into = *places;
+    size_t count = places->count;
+    for (size_t r = 0; r < a->rows; r++)
+        for (size_t e = a->start[r]; e < a->start[r + 1]; e++) {
+            size_t row = row_start(o, a->column[e], 1);
+            for (size_t d = a->start[r]; d <= e; d++) {
+                size_t at = row + a->column[d];
+                count = list_number(&into, count, at, triangle[at] * factor);
+                triangle[at] = 0;
+            }
+        }
+    places->count = count;
+}
+
+fplt_status fplt__records_list_triangle(const fplt_objective *o, uint32_t agent, const double *x,
+                                        double *zeros, fplt__places *places, double *scratch)
+{
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
+    fplt__records_room room = fplt__records_divide(o, scratch);
+    size_t n = o->dimension;
+    double factor = shard->scale / (double)shard->matrix.rows;
+    if (!is_thin(o) || places->capacity <= n || shard->matrix.rows > places->capacity ||
+        pairs_of(&shard->matrix) >= places->capacity - n)
+        return FPLT_UNSUPPORTED;
+    sum_pairs(o, shard, fplt__records_gather(o, x, room.weights), &room, &curved, 1, zeros);
+    for (size_t j = 0; j < n; j++) {
+        size_t at = row_start(o, j, 1) + j;
+        double number = zeros[at] * factor;
+        if (j < n - o->intercepts)
+            number += fplt__penalty_curve(&o->penalty, shard->scale, j, x[j]);
+        places->count = list_number(places, places->count, at, number);
+        zeros[at] = 0;
+    }
+    list_pairs(o, &shard->matrix, factor, zeros, places);
     return FPLT_OK;
 }
 

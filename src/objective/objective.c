@@ -159,6 +159,16 @@ fplt_status fplt__objective_triangle(const fplt_objective *objective, uint32_t a
                : FPLT_UNSUPPORTED;
 }
 
+fplt_status fplt__objective_list_triangle(const fplt_objective *objective, uint32_t agent,
+                                          const double *x, double *zeros, fplt__places *places,
+                                          double *scratch)
+{
+    places->count = 0;
+    return objective->kind->list_triangle
+               ? objective->kind->list_triangle(objective, agent, x, zeros, places, scratch)
+               : FPLT_UNSUPPORTED;
+}
+
 fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32_t agent,
                                          const double *x, double *hessian, double *scratch)
 {

@@ -8,6 +8,8 @@
 #include "fedplt/objective_callbacks.h"
 #include "objective/loss.h"
 
+struct fplt__places;
+
 /* The functions of fedplt/objective.h, for one kind; all are set unless it says otherwise. */
 typedef struct fplt__objective_kind {
     void (*destroy)(fplt_objective *objective);
@@ -26,6 +28,9 @@ typedef struct fplt__objective_kind {
     /* its lower half, row after row; NULL or FPLT_UNSUPPORTED: `hessian` is as good */
     fplt_status (*triangle)(const fplt_objective *objective, uint32_t agent, const double *x,
                             double *triangle, double *scratch);
+    /* what of it may differ from zero; see fplt__objective_list_triangle. NULL: `triangle` is as good */
+    fplt_status (*list_triangle)(const fplt_objective *objective, uint32_t agent, const double *x,
+                                 double *zeros, struct fplt__places *places, double *scratch);
     /* of f_i without its regulariser; NULL: not known apart */
     fplt_status (*loss_hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
                                 double *hessian, double *scratch);

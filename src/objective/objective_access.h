@@ -55,6 +55,20 @@ fplt_status fplt__objective_hessian(const fplt_objective *objective, uint32_t ag
 fplt_status fplt__objective_triangle(const fplt_objective *objective, uint32_t agent,
                                      const double *x, double *triangle, double *scratch);
 
+/* Numbers of a long vector that are not zero, each once; those of a list begin at its place `first`. */
+typedef struct fplt__places {
+    uint32_t *at;
+    double *number;
+    size_t capacity, first, count;
+} fplt__places;
+
+/* The numbers of fplt__objective_triangle that are not zero, with the same bits, in time that grows with them and not
+ * with the triangle. `zeros` has room for the triangle, is zero and stays so. FPLT_UNSUPPORTED, and nothing listed,
+ * where rows are not sparse or their pairs of columns and the diagonal could fill `places`. */
+fplt_status fplt__objective_list_triangle(const fplt_objective *objective, uint32_t agent,
+                                          const double *x, double *zeros, fplt__places *places,
+                                          double *scratch);
+
 /* How many of the agent's records x classifies rightly (a margin of 0 is of the first class;
  * among equal outputs of softmax the first counts: as fplt_model_predict labels them); FPLT_UNSUPPORTED in regression and for
  * callbacks that do not say. */

@@ -496,6 +496,7 @@ const fplt__objective_kind fplt__objective_over_records = {
     .hessian_times = hessian_times,
     .hessian = fplt__records_hessian,
     .triangle = fplt__records_triangle,
+    .list_triangle = fplt__records_list_triangle,
     .add_pairs = fplt__records_add_pairs,
     .loss_hessian = fplt__records_loss_hessian,
     .loss_scores = fplt__records_loss_scores,

@@ -157,6 +157,9 @@ fplt_status fplt__records_hessian(const fplt_objective *o, uint32_t agent, const
                                   double *hessian, double *scratch);
 fplt_status fplt__records_triangle(const fplt_objective *o, uint32_t agent, const double *x,
                                    double *triangle, double *scratch);
+fplt_status fplt__records_list_triangle(const fplt_objective *o, uint32_t agent, const double *x,
+                                        double *zeros, struct fplt__places *places,
+                                        double *scratch);
 fplt_status fplt__records_add_pairs(const fplt_objective *o, uint32_t agent, const double *x,
                                     double unit, double *triangle, double *information,
                                     double *scores, double *scratch);

@@ -103,7 +103,8 @@ struct reading {
     struct site *site; /* owned */
     size_t site_capacity;
     uint32_t count;
-    uint32_t *owner; /* owned: the site of each row; NULL: there is one */
+    uint32_t file, files; /* the one at hand, of so many: of several each is one site */
+    uint32_t *owner;      /* owned: the site of each row; NULL: there is one */
     size_t owner_capacity;
     const char *kernel;
     size_t chunk; /* rows of one; 0: not known yet */
@@ -223,6 +224,8 @@ static fplt_status find_site(struct reading *reading, const fplt_dataset *block,
         return not_in_blocks(error);
     if (name)
         status = fplt__lookup_add(&reading->names, (fplt__span){name, strlen(name)}, number, error);
+    if (!status && reading->files > 1 && *number != reading->file)
+        return not_in_blocks(error); /* two sites in a file, or one in two */
     if (!status && *number >= reading->count) {
         status = fplt__grow(&reading->site, &reading->site_capacity, *number + 1,
                             sizeof *reading->site, "sites", error);
@@ -370,7 +373,9 @@ static fplt_status end_losses(struct reading *reading, double *losses, fplt_erro
 static fplt_status group_answers(struct reading *reading, fplt_error *error)
 {
     size_t *order;
-    if (reading->count == 1)
+    if (reading->count == 1 ||
+        fplt__rows_grouped(reading->sites->first, reading->count, reading->owner,
+                           sizeof *reading->owner, reading->answers.rows))
         return FPLT_OK;
     fplt_status status =
         fplt__alloc_into(&order, reading->answers.rows, sizeof *order, "rows", error);
@@ -406,24 +411,44 @@ end:
     return status;
 }
 
-static fplt_status evaluate_blocks(const fplt_model *model, const char *path,
+/* All blocks of a file. */
+static fplt_status add_file(struct reading *reading, const fplt_read_settings *settings,
+                            fplt__blocks *blocks, fplt_error *error)
+{
+    const fplt_model *model = reading->answers.model;
+    fplt_dataset *block = NULL;
+    fplt_status status;
+    while (!(status = fplt__model_blocks_next(model, settings, 1, blocks, &block, error)) &&
+           block) {
+        if (!(status = add_block(reading, block, error)) && !fplt__blocks_are_dense(blocks))
+            status = not_in_blocks(error);
+        fplt_dataset_destroy(block);
+        if (status)
+            break;
+    }
+    return status;
+}
+
+static fplt_status evaluate_blocks(const fplt_model *model, const char *const *paths, size_t count,
                                    const fplt_read_settings *settings, double threshold, int curve,
                                    fplt__evaluation *made, fplt_error *error)
 {
     struct reading reading = {.answers = {.model = model, .threshold = threshold},
-                              .cost = fplt__model_cost(model)};
-    fplt__blocks *blocks;
-    fplt_dataset *block = NULL;
-    fplt_status status = fplt__model_blocks_open(model, path, settings, 1, &blocks, error);
-    while (!status) {
-        status = fplt__model_blocks_next(model, settings, 1, blocks, &block, error);
-        if (status || !block)
-            break;
-        if (!(status = add_block(&reading, block, error)) && !fplt__blocks_are_dense(blocks))
-            status = not_in_blocks(error);
-        fplt_dataset_destroy(block);
+                              .cost = fplt__model_cost(model),
+                              .files = (uint32_t)count};
+    fplt__blocks *before = NULL, *blocks;
+    fplt_status status = FPLT_OK;
+    for (; reading.file < count && !status; reading.file++) {
+        status = fplt__model_blocks_open(model, paths[reading.file], settings, 1, before, &blocks,
+                                         error);
+        fplt__blocks_close(before);
+        before = blocks;
+        if (!status)
+            status = add_file(&reading, settings, blocks, error);
+        if (!status && reading.count <= reading.file)
+            status = not_in_blocks(error); /* a file without rows */
     }
-    fplt__blocks_close(blocks);
+    fplt__blocks_close(before);
     if (!status)
         status = end_reading(&reading, curve, made, error);
     clear_reading(&reading);
@@ -448,10 +473,9 @@ fplt_status fplt__model_evaluate_files(const fplt_model *model, const char *cons
                                        double threshold, int curve, fplt__evaluation *made,
                                        fplt_error *error)
 {
-    fplt_status status = FPLT_UNSUPPORTED;
     *made = (fplt__evaluation){.made = {.threshold = threshold}};
-    if (count == 1)
-        status = evaluate_blocks(model, paths[0], settings, threshold, curve, made, error);
+    fplt_status status =
+        evaluate_blocks(model, paths, count, settings, threshold, curve, made, error);
     if (status) {
         fplt__evaluation_clear(made);
         made->made.threshold = threshold;

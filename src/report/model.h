@@ -59,11 +59,12 @@ double fplt__model_predicted(const fplt_model *model, const double *scores);
 /* One row: `outputs` scores, the probability of each class unless NULL, and the class or the value. */
 void fplt__model_answer(const fplt_model *model, const fplt_rows *rows, size_t row, double *scores,
                         double *probabilities, double *predicted);
-/* The rows of a long file block by block, as fplt_model_dataset has them; FPLT_UNSUPPORTED where they are read at once. What
- * `settings` points to must outlive the blocks. */
+/* The rows of a long file block by block, as fplt_model_dataset has them; FPLT_UNSUPPORTED where they are read at once.
+ * `before`: the blocks of the file before, of several files; NULL: the first. What `settings` points to must outlive the blocks. */
 fplt_status fplt__model_blocks_open(const fplt_model *model, const char *path,
                                     const fplt_read_settings *settings, int labelled,
-                                    fplt__blocks **blocks, fplt_error *error);
+                                    const fplt__blocks *before, fplt__blocks **blocks,
+                                    fplt_error *error);
 fplt_status fplt__model_blocks_next(const fplt_model *model, const fplt_read_settings *settings,
                                     int labelled, fplt__blocks *blocks, fplt_dataset **dataset,
                                     fplt_error *error);

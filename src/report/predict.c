@@ -211,7 +211,8 @@ static fplt_status transform_rows(const fplt_model *model, const fplt_read_setti
 
 fplt_status fplt__model_blocks_open(const fplt_model *model, const char *path,
                                     const fplt_read_settings *settings, int labelled,
-                                    fplt__blocks **blocks, fplt_error *error)
+                                    const fplt__blocks *before, fplt__blocks **blocks,
+                                    fplt_error *error)
 {
     /* more than is looked at for codes of missing values */
     enum { BLOCK = 1 << 23 };
@@ -222,7 +223,7 @@ fplt_status fplt__model_blocks_open(const fplt_model *model, const char *path,
     if (info->schema || read.schema)
         return fplt_error_set(error, FPLT_UNSUPPORTED, "the model's files are read whole");
     read = named_settings(info, read, labelled);
-    return fplt__blocks_open(path, &read, BLOCK, blocks, error);
+    return fplt__blocks_open(path, &read, BLOCK, before, blocks, error);
 }
 
 fplt_status fplt__model_blocks_next(const fplt_model *model, const fplt_read_settings *settings,

@@ -148,7 +148,7 @@ static fplt_status write_blocks(struct predictions *predictions, const char *pat
     fplt__blocks *blocks;
     fplt_dataset *dataset = NULL;
     fplt_status status =
-        fplt__model_blocks_open(predictions->model, path, settings, 0, &blocks, error);
+        fplt__model_blocks_open(predictions->model, path, settings, 0, NULL, &blocks, error);
     *failed = status != FPLT_OK;
     while (!status) {
         status = fplt__model_blocks_next(predictions->model, settings, 0, blocks, &dataset, error);

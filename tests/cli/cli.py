@@ -5,6 +5,7 @@ usage: tests/cli/cli.py PROGRAM [FOLDER WITH MANUAL PAGES]
 Run from the root of the source tree.
 """
 import csv
+import gzip
 import io
 import json
 import os
@@ -552,6 +553,32 @@ def long_files_are_evaluated_in_blocks(place):
     assert sum(line["filled"] for line in made["filled"]) == len(range(7, 130000, 1009))
     (place.folder / "long.csv").write_text(header + "".join(rows) + "a,1,2,word,n,1\n")
     place.refuses(*words, "long.csv", says="long.csv:130002: column 'x3'")
+
+
+@case
+def several_long_files_are_evaluated_in_blocks(place):
+    """Three files, each a site, the last of them short: the same bytes as from packed files, which are read at once. The same
+    where a column names the sites, and where one file holds rows of two sites a sentence."""
+    names = ["east", "west", "north"]
+    rows = [[f"{i % 97 / 8 - 6},{'' if i % 1009 == 7 else i * 7919 % 1000 / 64},{i * (i + k) % 89},{'n' * 60},{int(i % 7 > k)}"
+             for i in range(length)] for k, length in enumerate((110000, 130000, 700))]
+    for header, site in (("x1,x2,x3,note,label", ""), ("x1,x2,x3,note,label,site", ",s")):
+        for k, name in enumerate(names):
+            text = header + "\n" + "".join(f"{row}{site and site + str(k)}\n" for row in rows[k])
+            (place.folder / f"{name}.csv").write_text(text)
+            with gzip.open(place.folder / f"{name}.csv.gz", "wt", compresslevel=1) as file:
+                file.write(text)
+        if not site:
+            place.run("train", "--data", "north.csv", "--ignore", "note", "--missing", "mean", "--label", "label",
+                      "--pictures", "no", "--rounds", "3")
+        words = ["evaluate", "fedplt-out/model.json", "--json", "--format", "csv"]
+        done = place.run(*words, *(f"{name}.csv" for name in names))
+        packed = place.run(*words, *(f"{name}.csv.gz" for name in names))
+        assert done.stdout == packed.stdout and done.stderr == packed.stderr.replace(".csv.gz", ".csv")
+        assert [one["rows"] for one in json.loads(done.stdout)["sites"]] == [110000, 130000, 700]
+    with open(place.folder / "west.csv", "a") as file:
+        file.write("1,2,3,n,1,s0\n")
+    place.refuses(*words, "east.csv", "west.csv", says="west.csv:130002: the site 's0' after 's1'")
 
 
 def predicts_as_from_a_pipe(place, name, *words):

@@ -403,6 +403,50 @@ static void ranges_of_a_sum_that_is_cleared(void **state)
         fplt__sum_destroy(sum[k]);
 }
 
+/* Some numbers among zeros of both signs, listed and as they are: the same integers, whatever else is added between, and
+ * beyond the number of additions after which limbs are emptied. */
+static void listed_numbers_are_those_among_zeros(void **state)
+{
+    (void)state;
+    enum { PLACES = 300, ADDITIONS = 5000, SOME = 12 };
+    fplt_stream stream = fplt_stream_make(91, 0, FPLT_FOR_TEST, 0, 0, 0);
+    static const int exponents[] = {FPLT_SUM_EXPONENT, -80, 3};
+    for (size_t e = 0; e < sizeof exponents / sizeof *exponents; e++) {
+        fplt__sum *listed = new_sum(PLACES, exponents[e]), *whole = new_sum(PLACES, exponents[e]);
+        uint64_t words[2][2 * PLACES];
+        double x[PLACES], number[SOME], kept[PLACES] = {0};
+        for (size_t k = 0; k < ADDITIONS; k++) {
+            uint32_t at[SOME], first = fplt_stream_below(&stream, PLACES / SOME);
+            for (size_t i = 0; i < PLACES; i++)
+                x[i] = fplt_stream_below(&stream, 2) ? 0.0 : -0.0;
+            for (uint32_t i = 0; i < SOME; i++) {
+                at[i] = PLACES - 1 - first - i * (PLACES / SOME); /* any order will do */
+                number[i] = i == 3 ? -0.0 : ldexp(any_number(&stream), exponents[e] + 64);
+                if (k % 7)
+                    number[i] = ldexp(number[i], -12);
+                x[at[i]] = number[i];
+            }
+            assert_int_equal(fplt__sum_add_at(listed, at, number, SOME), FPLT_OK);
+            assert_int_equal(fplt__sum_add(whole, 0, x, PLACES), FPLT_OK);
+            if (k % 5 == 0) { /* a vector that a running sum follows */
+                assert_int_equal(fplt__sum_add_change(listed, 0, x, kept, PLACES), FPLT_OK);
+                assert_int_equal(fplt__sum_add_change(whole, 0, x, kept, PLACES), FPLT_OK);
+                memcpy(kept, x, sizeof kept);
+            }
+        }
+        fplt__sum_export(listed, 0, words[0], PLACES);
+        fplt__sum_export(whole, 0, words[1], PLACES);
+        assert_memory_equal(words[0], words[1], sizeof words[0]);
+        assert_int_equal(fplt__sum_add_at(listed, &(uint32_t){PLACES}, number, 1), FPLT_BAD_VALUE);
+        assert_int_equal(fplt__sum_add_at(listed, &(uint32_t){0}, &(double){NAN}, 1),
+                         FPLT_DIVERGED);
+        double beyond = ldexp(1, exponents[e] + 125);
+        assert_int_equal(fplt__sum_add_at(listed, &(uint32_t){0}, &beyond, 1), FPLT_DIVERGED);
+        fplt__sum_destroy(listed);
+        fplt__sum_destroy(whole);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +461,7 @@ int main(void)
         cmocka_unit_test(many_refused_words_leave_no_trace),
         cmocka_unit_test(a_bit_far_below_decides_a_tie),
         cmocka_unit_test(ranges_of_a_sum_that_is_cleared),
+        cmocka_unit_test(listed_numbers_are_those_among_zeros),
     };
     return cmocka_run_group_tests_name("sum", tests, NULL, NULL);
 }

@@ -125,6 +125,35 @@ static void bounds_hold(void **state)
         }
 }
 
+/* What is listed of a triangle is all of it that is not zero, bit by bit, and leaves no trace in the zeros. */
+static void check_list(const fplt_objective *o, uint32_t agent, const double *x, double *triangle,
+                       double *scratch)
+{
+    enum { FIRST = 7 };
+    size_t n = fplt_objective_dimension(o), numbers = n * (n + 1) / 2, found = 0;
+    double *zeros = new_vector(numbers), *number = new_vector(numbers);
+    uint32_t *at = calloc(numbers, sizeof *at);
+    fplt__places places = {at, number, numbers, FIRST, 0};
+    assert_non_null(at);
+    assert_int_equal(fplt__objective_list_triangle(o, agent, x, zeros, &places, scratch), FPLT_OK);
+    for (size_t k = 0; k < places.count; k++) {
+        assert_in_range(at[k], FIRST, FIRST + numbers - 1);
+        assert_memory_equal(&number[k], &triangle[at[k] - FIRST], sizeof *number);
+        triangle[at[k] - FIRST] = 0; /* each place once */
+        found += number[k] != 0;
+    }
+    assert_int_equal(found, places.count);
+    for (size_t k = 0; k < numbers; k++)
+        assert_true(triangle[k] == 0 && zeros[k] == 0);
+    fplt__places few = {at, number, n + 1, 0, 0};
+    assert_int_equal(fplt__objective_list_triangle(o, agent, x, zeros, &few, scratch),
+                     FPLT_UNSUPPORTED);
+    assert_int_equal(few.count, 0);
+    free(zeros);
+    free(number);
+    free(at);
+}
+
 /* What agents of sparse rows send and what is summed over them, with the bits of their whole matrices. */
 static void triangles_are_lower_halves(void **state)
 {
@@ -152,6 +181,7 @@ static void triangles_are_lower_halves(void **state)
             for (size_t r = 0; r < n; r++)
                 for (size_t c = 0; c <= r; c++)
                     assert_true(*at++ == hessian[r * n + c]);
+            check_list(o, agent, x, triangle, scratch);
             assert_int_equal(fplt__objective_loss_hessian(o, agent, x, hessian, scratch), FPLT_OK);
             for (size_t k = 0; k < n * n; k++)
                 expected[k] += o->unit * hessian[k];
