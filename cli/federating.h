@@ -24,4 +24,9 @@ void cli_protect_process(void);
  * connection, and the usual limit of 1024 is for programs that use select. */
 void cli_allow_descriptors(void);
 
+/* federation_analysis.c: analyses over the network */
+fplt_status cli_federation_evaluate_declare(const cli_call *cli, fplt_settings *settings,
+                                            fplt_error *error);
+fplt_status cli_federation_evaluate(cli_call *cli, fplt_error *error);
+
 #endif

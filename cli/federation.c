@@ -266,6 +266,26 @@ const cli_command cli_federation[] = {
                  "fedplt federation history --folder heart --trace > trace.txt",
      .declare = declare_history,
      .run = history},
+    {.name = "federation evaluate",
+     .summary = "how good a model is at the sites of a federation",
+     .arguments = "federation.yaml MODEL",
+     .about =
+         "Asks every site of the roster once for counts of its rows by class and by the "
+         "probability that MODEL gives them, and prints loss, Brier score, accuracy, AUC and "
+         "calibration by site and for all: the numbers of `fedplt evaluate --grid` on the same "
+         "files. Each site applies its disclosure rules before it answers: it must have received "
+         "the model in an earlier run or name it in its policy, merges cells with fewer than five "
+         "rows of a class, and counts the question. Takes roster and addresses from the file; "
+         "`train` has no effect. Results are in the folder `out`, as evaluate.txt, evaluate.csv "
+         "and "
+         "evaluate.json. An interrupted analysis goes on with the same command.",
+     .examples = "fedplt federation evaluate heart/federation.yaml heart/out/model.json\n"
+                 "fedplt federation evaluate heart/federation.yaml heart/out/model.json --json",
+     .least = 2,
+     .most = 2,
+     .config = 1,
+     .declare = cli_federation_evaluate_declare,
+     .run = cli_federation_evaluate},
     {.name = "federation exclude",
      .summary = "go on without a member",
      .arguments = "NAME",

@@ -69,8 +69,9 @@ static void check_state(const fplt__leader *leader)
     fplt__leader_state state = leader->record.state;
     FPLT__ASSERT(state < FPLT__STATES);
     FPLT__ASSERT(state != FPLT__FORMING || (!leader->plan.hub && !leader->plan.agreement));
-    FPLT__ASSERT(state == FPLT__FORMING || state == FPLT__ENDED ||
+    FPLT__ASSERT(state == FPLT__FORMING || state >= FPLT__DONE ||
                  (leader->plan.hub && leader->plan.agreement));
+    FPLT__ASSERT(!leader->plan.hub == !leader->plan.agreement);
     FPLT__ASSERT(!leader->open.is_open ||
                  (state == FPLT__ROUND && leader->open.down && !leader->evaluation.due));
     FPLT__ASSERT(!leader->open.is_open || leader->open.exchange < leader->plan.shape.exchanges);

@@ -507,6 +507,11 @@ fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *
         snprintf(leader->record.sentence, sizeof leader->record.sentence, "%s", event->sentence);
         fplt__leader_commit(leader);
         break;
+    case FPLT__LEADER_CONCLUDE:
+        FPLT__ASSERT(leader->resolving && event->sentence);
+        leader->resolving = 0;
+        fplt__leader_finish(leader, FPLT__DONE, "analysed", event->sentence);
+        break;
     case FPLT__LEADER_PAUSE: leader->paused = 1; break;
     case FPLT__LEADER_RESUME:
         leader->paused = 0;

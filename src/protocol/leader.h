@@ -31,6 +31,7 @@ typedef struct fplt__leader fplt__leader;
  *     from     to       when
  *     FORMING  PLANNED  PLAN, after all consents and all facts
  *     FORMING  ENDED    REFUSE
+ *     FORMING  DONE     CONCLUDE, of an analysis
  *     PLANNED  ROUND    all members have consented to the plan
  *     ROUND    ROUND    the round closes, empty where it is void
  *     ROUND    REPAIR   a member lost its state and others depend on it; or opened with --repair
@@ -184,6 +185,7 @@ typedef enum fplt__leader_event_kind {
     FPLT__LEADER_ASK,    /* answers RESOLVE: one more step of facts; `ask` */
     FPLT__LEADER_PLAN,   /* answers RESOLVE: the plan; `document` and `plan` */
     FPLT__LEADER_REFUSE, /* answers RESOLVE: no plan can be made; `sentence`: the run ends */
+    FPLT__LEADER_CONCLUDE, /* answers RESOLVE: the facts were all that was wanted, an analysis; `sentence`: the run is DONE */
     FPLT__LEADER_PAUSE,
     FPLT__LEADER_RESUME,
     FPLT__LEADER_END,   /* by a person; the model is kept */

@@ -62,10 +62,28 @@ static void add_verdict(fplt__leader *leader, fplt__reply *reply, uint32_t i, ui
     fplt__shared_release(body);
 }
 
+/* The end of an analysis has no model. */
+static void add_end_of_analysis(fplt__leader *leader, fplt__reply *reply, uint32_t i)
+{
+    uint8_t head[FPLT__FRAME_HEAD];
+    fplt__frame frame = {.kind = FPLT__END,
+                         .encoding = FPLT__DOUBLES,
+                         .member_index = i,
+                         .cohort = leader->settings.members,
+                         .plan = leader->record.hash,
+                         .digest = fplt__body_hash(NULL, 0)};
+    fplt__frame_write(&frame, head);
+    fplt__leader_add_frame(leader, reply, head, NULL);
+}
+
 static void add_end(fplt__leader *leader, fplt__reply *reply, uint32_t i)
 {
     uint8_t head[FPLT__FRAME_HEAD];
     fplt__shared *model = NULL;
+    if (!leader->plan.hub) {
+        add_end_of_analysis(leader, reply, i);
+        return;
+    }
     fplt__repair_head(leader, i, head, &model);
     head[5] = FPLT__END;
     if (model)
@@ -114,7 +132,7 @@ static int has_news(const fplt__leader *leader, uint32_t i)
     if (state == FPLT__PLANNED || state == FPLT__HALTED)
         return 0;
     if (state == FPLT__DONE || state == FPLT__ENDED)
-        return leader->plan.hub != NULL &&
+        return (leader->plan.hub || state == FPLT__DONE) && /* none: an analysis, or refused */
                !(member_session->report.has_trouble &&
                  strcmp(member_session->report.trouble.word, FPLT__HAS_END) == 0);
     if (hears_verdicts(leader, i) &&

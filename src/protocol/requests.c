@@ -30,7 +30,7 @@ static void answer_join(fplt__leader *leader, const fplt__request *request)
     fplt__joined joined = {.session = leader->roster.session[i].session,
                            .member_index = i,
                            .document = leader->record.hash,
-                           .planned = leader->record.state != FPLT__FORMING,
+                           .planned = leader->plan.agreement != NULL,
                            .has_charged = leader->roster.row[i].has_charged,
                            .charged = leader->roster.row[i].charged};
     fplt__joined_text(&joined, &text, &error);

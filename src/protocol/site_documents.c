@@ -84,10 +84,14 @@ static int is_run_again(const fplt__site *site, const void *bytes, size_t size, 
         return 0; /* the shell says what is wrong with it */
     *run = planned ? agreement.proposal.run : proposal.run;
     authority = planned ? agreement.proposal.authority : proposal.authority;
+    int is_analysis =
+        !planned && *proposal.analysis.kind; /* has numbers of its own, and no updates */
     if (planned)
         fplt__agreement_clear(&agreement);
     else
         fplt__proposal_clear(&proposal);
+    if (is_analysis)
+        return 0;
     return *run <= site->record.sent_run && fplt__same(&authority, &site->record.sent_authority) &&
            !(planned && fplt__same(&site->record.hash, &site->record.sent_plan));
 }

@@ -186,16 +186,23 @@ static void tell_result(fplt__site *site)
     fplt__site_action *action = fplt__site_add(site, FPLT__SITE_RESULT);
     if (!action)
         return;
-    action->model = site->task.down;
+    action->model = site->record.planned ? site->task.down : NULL;
     action->dimension = (size_t)site->task.frame.count;
     action->document = site->document;
     action->document_size = site->record.document_size;
 }
 
+/* An analysis, which has no plan, ends without a model. */
+static int is_end_legal(const fplt__site *site)
+{
+    uint64_t count = site->task.frame.count;
+    return site->record.planned ? !site->node || count == site->n : count == 0;
+}
+
 void fplt__site_end_run(fplt__site *site)
 {
-    FPLT__ASSERT(site->record.planned && site->document);
-    if (site->node && site->task.frame.count != site->n) {
+    FPLT__ASSERT(site->document);
+    if (!is_end_legal(site)) {
         fplt__site_log(site, "refused", "a last model of another length than the plan's");
         fplt__site_back_off(site);
         return;

@@ -39,7 +39,7 @@ static void take_frames(fplt__site *site, const uint8_t *bytes, size_t size)
     }
     unsigned kind = site->task.frame.kind;
     int forming = !site->record.planned;
-    if (!site->node && !(forming && kind == FPLT__MOMENTS) && !(!forming && kind == FPLT__END))
+    if (!site->node && !(forming && kind == FPLT__MOMENTS) && kind != FPLT__END)
         kind = 0;
     if (kind == FPLT__TRAIN)
         fplt__site_train(site);

@@ -77,6 +77,7 @@ fplt_status fplt__score_grid_settle(size_t cells, const uint64_t *const *words, 
 typedef struct fplt__grid_report {
     char *text; /* tables of sites and calibration; to be released with fplt_free, as is the next */
     char *json; /* one document */
+    char *csv;  /* one line a site and one for all, bounds in two columns */
 } fplt__grid_report;
 
 /* From the numbers of the sites; `names` one a site. FPLT_BAD_DATA names the site whose numbers cannot be. */

@@ -132,7 +132,39 @@ static json_t *document_of(size_t cells, const char *const *names, size_t sites,
                      1 / (double)cells, "sites", list, "all", quality_json("all", all));
 }
 
-/* Both */
+/* CSV */
+
+static void add_csv_row(fplt_table *table, const char *name, const fplt__grid_quality *quality)
+{
+    const double values[] = {quality->loss,     quality->brier,        quality->predicted,
+                             quality->observed, quality->accuracy.low, quality->accuracy.high,
+                             quality->auc.low,  quality->auc.high};
+    fplt__table_text(table, name);
+    fplt__table_whole(table, (long long)quality->rows);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        fplt__table_number(table, values[i], 6);
+}
+
+static fplt_status write_csv(const char *const *names, size_t sites, const fplt__grid_quality *each,
+                             const fplt__grid_quality *all, char **out, fplt_error *error)
+{
+    static const char *const columns[] = {"site",      "rows",     "loss",         "brier",
+                                          "predicted", "observed", "accuracy_low", "accuracy_high",
+                                          "auc_low",   "auc_high"};
+    fplt_table *table;
+    fplt_status status =
+        fplt__table_create(columns, sizeof columns / sizeof *columns, &table, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < sites; i++)
+        add_csv_row(table, names[i], &each[i]);
+    add_csv_row(table, "all", all);
+    status = fplt_table_render(table, FPLT_TABLE_CSV, out, error);
+    fplt_table_destroy(table);
+    return status;
+}
+
+/* All */
 
 static fplt_status add_table(fplt__buffer *text, fplt_table *table, fplt_error *error)
 {
@@ -215,7 +247,8 @@ void fplt__grid_report_clear(fplt__grid_report *report)
 {
     fplt_free(report->text);
     fplt_free(report->json);
-    *report = (fplt__grid_report){NULL, NULL};
+    fplt_free(report->csv);
+    *report = (fplt__grid_report){NULL, NULL, NULL};
 }
 
 fplt_status fplt__score_grid_report(size_t cells, const char *const *names,
@@ -224,7 +257,7 @@ fplt_status fplt__score_grid_report(size_t cells, const char *const *names,
 {
     fplt__grid_quality *each, all;
     size_t bad;
-    *report = (fplt__grid_report){NULL, NULL};
+    *report = (fplt__grid_report){NULL, NULL, NULL};
     fplt_status status = fplt__alloc_into(&each, sites, sizeof *each, "the sites", error);
     if (status)
         return status;
@@ -235,6 +268,8 @@ fplt_status fplt__score_grid_report(size_t cells, const char *const *names,
         status = write_text(cells, names, sites, each, &all, &report->text, error);
     if (!status)
         status = write_json(document_of(cells, names, sites, each, &all), &report->json, error);
+    if (!status)
+        status = write_csv(names, sites, each, &all, &report->csv, error);
     fplt__free(each);
     if (status)
         fplt__grid_report_clear(report);
@@ -252,7 +287,7 @@ fplt_status fplt__score_grid_evaluate(const fplt__score_grid *grid, const fplt_m
     char(*numbers)[16] = NULL;
     const char *what = "the sites";
     fplt_status status;
-    *report = (fplt__grid_report){NULL, NULL};
+    *report = (fplt__grid_report){NULL, NULL, NULL};
     if ((status = fplt__alloc_into(&words, sites * each, sizeof *words, what, error)) ||
         (status = fplt__alloc_into(&site, sites, sizeof *site, what, error)) ||
         (status = fplt__alloc_into(&names, sites, sizeof *names, what, error)) ||

@@ -107,6 +107,20 @@ static json_t *with_model(json_t *object, const fplt__custom_model *model)
     return NULL;
 }
 
+/* Takes the object over. */
+static json_t *with_analysis(json_t *object, const fplt__proposed_analysis *analysis)
+{
+    if (!object || !*analysis->kind)
+        return object;
+    json_t *part =
+        json_pack("{s:s,s:o,s:s?}", "kind", analysis->kind, "settings",
+                  pairs_json(analysis->setting, analysis->settings), "model", analysis->model);
+    if (part && !json_object_set_new(object, "analysis", part))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *proposal_json(const fplt__proposal *p)
 {
     json_t *schema = p->schema ? json_string(p->schema) : json_null();
@@ -126,7 +140,7 @@ static json_t *proposal_json(const fplt__proposal *p)
     }
     object = with_text(with_text(object, "purpose", p->purpose), "expires", p->expires);
     object = with_model(with_text(object, "excluded", p->excluded), &p->model);
-    return with_dictionary(object, p->dictionary);
+    return with_dictionary(with_analysis(object, &p->analysis), p->dictionary);
 }
 
 static size_t limit_of(uint32_t members, uint32_t columns)
@@ -134,15 +148,16 @@ static size_t limit_of(uint32_t members, uint32_t columns)
     return ROOM + (size_t)ROOM_EACH * ((size_t)members + columns);
 }
 
-/* What a dictionary takes inside a document: quotes and backslashes are written twice. */
-static size_t dictionary_room(const char *dictionary)
+/* What a dictionary, or the model of an analysis, takes inside a document: quotes and backslashes are written twice. */
+static size_t room_of(const char *text)
 {
-    return dictionary ? 2 * strlen(dictionary) : 0;
+    return text ? 2 * strlen(text) : 0;
 }
 
 size_t fplt__proposal_limit(const fplt__proposal *proposal)
 {
-    return limit_of(proposal->members, proposal->columns) + dictionary_room(proposal->dictionary);
+    return limit_of(proposal->members, proposal->columns) + room_of(proposal->dictionary) +
+           room_of(proposal->analysis.model);
 }
 
 static uint32_t columns_of(const fplt__agreement *agreement)
@@ -158,7 +173,8 @@ static uint32_t columns_of(const fplt__agreement *agreement)
 size_t fplt__agreement_limit(const fplt__agreement *agreement)
 {
     return limit_of(agreement->proposal.members, columns_of(agreement)) +
-           dictionary_room(agreement->proposal.dictionary) + dictionary_room(agreement->dictionary);
+           room_of(agreement->proposal.dictionary) + room_of(agreement->dictionary) +
+           room_of(agreement->proposal.analysis.model);
 }
 
 static fplt_status written(json_t *object, size_t limit, char **text, fplt_error *error)

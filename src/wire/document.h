@@ -31,6 +31,18 @@ typedef struct fplt__custom_model {
     fplt__digest digest;
 } fplt__custom_model;
 
+/* What a run without rounds asks of the sites (federation/plan/analysis.h): one answer of counts and sums. Not looked into
+ * here. */
+typedef struct fplt__proposed_analysis {
+    char kind[FPLT__WORD]; /* empty: the run trains, and the text has no key `analysis` */
+    size_t settings;
+    fplt__pair *setting; /* owned; names sorted */
+    char *model;         /* owned; text of the model that it is about; NULL: none */
+} fplt__proposed_analysis;
+
+/* Bytes of the model of an analysis. */
+enum { FPLT__ANALYSIS_MAX_MODEL = 4 << 20 };
+
 typedef struct fplt__proposal {
     char federation[FPLT__NAME];
     uint32_t run;           /* of the federation: 1, 2, ... */
@@ -56,6 +68,7 @@ typedef struct fplt__proposal {
     /* Members that were excluded, "basel, bern": the run goes on without them. Empty: none, and the text has no such key. */
     char excluded[FPLT__SENTENCE];
     fplt__custom_model model;
+    fplt__proposed_analysis analysis;
 } fplt__proposal;
 
 typedef struct fplt__agreement {

@@ -175,6 +175,31 @@ static void read_model(fplt__reader *reader, fplt__custom_model *model)
     reader->status = fplt__reader_close(&part);
 }
 
+/* Its kind stays empty where there is none. */
+static void read_analysis(fplt__reader *reader, fplt__proposed_analysis *analysis)
+{
+    fplt__reader part;
+    if (reader->status || !json_object_get(reader->object, "analysis"))
+        return;
+    if (!fplt__reader_part(reader, "analysis", &part)) {
+        fplt__reader_refuse(reader, "analysis", "an object");
+        return;
+    }
+    fplt__reader_text(&part, "kind", analysis->kind, sizeof analysis->kind);
+    if (!fplt__name_is_legal(analysis->kind))
+        fplt__reader_refuse(&part, "kind", "1 to 23 of a-z, 0-9 and -");
+    read_pairs(&part, "settings", &analysis->setting, &analysis->settings);
+    const json_t *model = fplt__reader_any(&part, "model", -1, "a model's text or null");
+    if (model && !part.status && !json_is_null(model)) {
+        if (!json_is_string(model) || json_string_length(model) > FPLT__ANALYSIS_MAX_MODEL ||
+            strlen(json_string_value(model)) != json_string_length(model))
+            fplt__reader_refuse(&part, "model", "a text of at most 4 MB, or null");
+        else if (!(analysis->model = fplt__strdup(json_string_value(model))))
+            part.status = fplt_error_set(part.error, FPLT_NO_MEMORY, "no memory for a model");
+    }
+    reader->status = fplt__reader_close(&part);
+}
+
 static fplt_status read_proposal(const json_t *object, fplt__proposal *p, fplt_error *error)
 {
     fplt__reader reader = fplt__reader_open("the proposal", object, error);
@@ -198,6 +223,7 @@ static fplt_status read_proposal(const json_t *object, fplt__proposal *p, fplt_e
     read_optional(&reader, "expires", p->expires, sizeof p->expires);
     read_excluded(&reader, p);
     read_model(&reader, &p->model);
+    read_analysis(&reader, &p->analysis);
     return fplt__reader_close(&reader);
 }
 
@@ -235,6 +261,8 @@ void fplt__proposal_clear(fplt__proposal *proposal)
 {
     pairs_clear(proposal->setting, proposal->settings);
     pairs_clear(proposal->privacy, proposal->privacies);
+    pairs_clear(proposal->analysis.setting, proposal->analysis.settings);
+    fplt__free(proposal->analysis.model);
     fplt__free(proposal->roster);
     fplt__free(proposal->schema);
     fplt__free(proposal->dictionary);

@@ -515,6 +515,7 @@ static void close_all(fplt__agent *agent)
     fplt__control_close(agent->folder, agent->control);
     fplt__site_destroy(agent->site);
     fplt__local_data_destroy(agent->material);
+    fplt__agent_forget_analysis(agent);
     fplt__record_sets_destroy(agent->sets);
     fplt_ledger_close(agent->ledger);
     fplt__site_store_close(agent->store);

@@ -12,6 +12,7 @@
 #include "federation/agent/guard.h"
 #include "federation/agent/local_data.h"
 #include "federation/agent/questions.h"
+#include "federation/plan/analysis.h"
 #include "federation/plan/plan_resolution.h"
 #include "promise/spending.h"
 #include "protocol/site.h"
@@ -46,10 +47,16 @@ typedef struct fplt__agent {
     fplt__hessian_rule hessian; /* whether Hessians leave in a run of that proposal */
     fplt__site_memory *memory;
     fplt__audit *audit;
-    int unrecorded;      /* said that the audit log cannot be written */
-    int drafted;         /* the schema of the proposal at hand is a draft */
-    char custom[400];    /* the custom cost of the proposal at hand, in words; empty: none */
-    fplt__asked asked;   /* the question of that proposal */
+    int unrecorded;    /* said that the audit log cannot be written */
+    int drafted;       /* the schema of the proposal at hand is a draft */
+    char custom[400];  /* the custom cost of the proposal at hand, in words; empty: none */
+    fplt__asked asked; /* the question of that proposal */
+    struct fplt__agent_analysis { /* of the proposal at hand; kind NULL: it is none */
+        const fplt__analysis_kind *kind;
+        fplt__digest of; /* that proposal */
+        uint64_t records, numbers;
+        uint64_t *words; /* owned: the answer */
+    } analysis;
     fplt__pooled pooled; /* of the plan at hand, under secure aggregation; members 0: not known */
     fplt__guard guard;   /* of the plan at hand */
     char *plan;          /* owned: the plan at hand */
@@ -104,6 +111,7 @@ void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action);
 #define FPLT__KEPT_COLUMNS  "columns"
 #define FPLT__KEPT_PREPARED "prepared"
 #define FPLT__KEPT_POLYS    "polynomials" /* the numbers of a formula */
+#define FPLT__KEPT_ANALYSIS "analysis"    /* the answer to an analysis */
 fplt_status fplt__kept_save(const char *folder, const char *what, const fplt__digest *proposal,
                             const char *kept, fplt_error *error);
 fplt_status fplt__kept_load(const char *folder, const char *what, const fplt__digest *proposal,
@@ -120,6 +128,16 @@ fplt_status fplt__agent_prepare_as_before(fplt__agent *agent, fplt_error *error)
 /* As a plan says. */
 fplt_status fplt__agent_prepare_by(fplt__agent *agent, const fplt__agreement *agreement,
                                    fplt_error *error);
+
+/* analysing.c: an analysis of the site's file. Reads it, judges and counts the question, and counts the rows, unless that was
+ * done before for the same proposal. */
+fplt_status fplt__agent_analyse(fplt__agent *agent, const fplt__proposal *proposal,
+                                const fplt__digest *of, fplt_error *error);
+/* The answer to FPLT__FACTS_ANALYSIS; to be released with fplt__free(). The first answer is kept on disk and sent
+ * again, whatever became of the file. */
+fplt_status fplt__agent_tell_analysis(fplt__agent *agent, const fplt__site_action *action,
+                                      uint64_t **words, uint64_t *numbers, fplt_error *error);
+void fplt__agent_forget_analysis(fplt__agent *agent);
 
 /* renewal.c: once a day, asks for a new certificate where the agent's ends within a month; `reopen` reads it then. Where
  * that failed it is tried again as soon as the coordinator answers. */

@@ -16,23 +16,6 @@
 #include "federation/plan/proposal_text.h"
 #include "fedplt/algorithm.h"
 
-void fplt__agent_refuse(fplt__agent *agent, const char *sentence)
-{
-    fplt__site_event event = {.kind = FPLT__SITE_REFUSE,
-                              .sentence = *agent->abroad ? agent->abroad : sentence};
-    fplt__agent_log(agent, "refused", "%s", sentence);
-    fplt__agent_handle(agent, &event);
-    *agent->abroad = 0;
-}
-
-fplt_status fplt__agent_hide_reason(fplt__agent *agent, fplt_status status)
-{
-    if (status && !*agent->abroad)
-        snprintf(agent->abroad, sizeof agent->abroad,
-                 "its data cannot be used in this run; its own log says why");
-    return status;
-}
-
 /* Documents */
 
 /* Which facts a proposal needs, and who agreed to it has agreed to: with privacy none. */
@@ -61,19 +44,6 @@ static fplt_status facts_of(const fplt__proposal *proposal, unsigned *facts, fpl
         *facts |= 1u << step;
     fplt_settings_destroy(terms);
     return FPLT_OK;
-}
-
-fplt_status fplt__agent_hide_records(fplt__agent *agent, fplt_status status)
-{
-    fplt_error error;
-    if (status != FPLT_FAILED)
-        return fplt__agent_hide_reason(agent, status);
-    snprintf(agent->abroad, sizeof agent->abroad, "%s", FPLT__DISCLOSURE);
-    if (agent->asked.data_set &&
-        fplt__site_memory_charge(agent->memory, agent->asked.data_set, &agent->asked.question, NULL,
-                                 NULL, &error))
-        fplt__agent_log(agent, "disk", "the question was not counted: %s", error.text);
-    return status;
 }
 
 fplt_status fplt__agent_judge_cells(fplt__agent *agent, fplt_error *error)
@@ -105,12 +75,13 @@ fplt_status fplt__agent_judge_question(fplt__agent *agent, const fplt__proposal 
                                          &agent->asked, error))) ||
         (status = judge_counts(agent, proposal, error)))
         return status;
-    if ((status =
-             fplt__questions_compare(site, agent->material, agent->memory, &agent->asked, error)))
+    if ((status = fplt__questions_compare(site, fplt__local_data_row_sets(agent->material),
+                                          agent->memory, &agent->asked, error)))
         return fplt__agent_hide_records(agent, status);
     if (settled && (status = fplt__agent_judge_cells(agent, error)))
         return status;
-    if ((status = fplt__questions_charge(agent->material, agent->memory, &agent->asked, error)))
+    if ((status = fplt__questions_charge(fplt__local_data_row_sets(agent->material), agent->memory,
+                                         &agent->asked, error)))
         return fplt__agent_hide_reason(agent, status);
     uint64_t records = fplt__local_data_records(agent->material);
     if (proposal->secure && agent->pooled.records > records)
@@ -205,6 +176,24 @@ static fplt_status check_place(const fplt__agent *agent, const fplt__proposal *p
                           at < proposal->members ? proposal->roster[at] : "nobody");
 }
 
+static fplt_status judge_analysis(fplt__agent *agent, const fplt__consent_source *source,
+                                  const fplt__proposal *proposal, const fplt__digest *hash,
+                                  int agreed, fplt_error *error)
+{
+    fplt_status status;
+    agent->hessian = (fplt__hessian_rule){.word = FPLT__HESSIAN_UNSAID};
+    if ((status = check_place(agent, proposal, error)) ||
+        (status = fplt__policy_judge(source, proposal, hash, error)) ||
+        (status = fplt__disclosure_judge(agent->settings, proposal, error)) ||
+        (status =
+             fplt__disclosure_judge_analysis(agent->settings, agent->folder, proposal, error)) ||
+        (!agreed && (status = fplt__policy_agree(source, proposal, hash, error))) ||
+        (status = fplt__agent_analyse(agent, proposal, hash, error)))
+        return status;
+    agent->agreed_to = *hash;
+    return FPLT_OK;
+}
+
 fplt_status fplt__agent_judge_proposal(fplt__agent *agent, const fplt__proposal *proposal,
                                        const fplt__digest *hash, int agreed, fplt_error *error)
 {
@@ -212,6 +201,8 @@ fplt_status fplt__agent_judge_proposal(fplt__agent *agent, const fplt__proposal 
         agent->settings, agent->watch, &agent->self, agent->authority,
         fplt__is_custom(proposal) ? fplt__custom_cost_protection(agent->settings, proposal) : NULL};
     fplt_status status;
+    if (fplt__is_analysis(proposal))
+        return judge_analysis(agent, &source, proposal, hash, agreed, error);
     if ((status = check_place(agent, proposal, error)) ||
         (status = fplt__policy_judge(&source, proposal, hash, error)) ||
         (status = fplt__custom_cost_judge(agent->settings, proposal, agent->watch->cost, error)) ||
@@ -247,12 +238,20 @@ static fplt_status consider(fplt__agent *agent, const fplt__site_action *action,
     if (status)
         return status;
     agent->pooled = (fplt__pooled){0, 0};
+    if (!fplt__is_analysis(&proposal))
+        fplt__agent_forget_analysis(agent);
     agent->drafted = fplt__proposal_is_drafted(&proposal);
     note_custom(agent, &proposal);
     status = fplt__agent_judge_proposal(agent, &proposal, &hash, 0, error);
     fplt__agent_record_decision(agent, action, &proposal, status ? error->text : NULL);
     fplt__proposal_clear(&proposal);
     return status;
+}
+
+static uint64_t records_of(const fplt__agent *agent)
+{
+    return agent->analysis.kind ? agent->analysis.records
+                                : fplt__local_data_records(agent->material);
 }
 
 /* With privacy off also what protects the records then. */
@@ -262,10 +261,15 @@ static void tell_agreed(const fplt__agent *agent, const fplt__site_action *actio
     const fplt__hessian_rule *hessian = &agent->hessian;
     char hash[FPLT__HEX];
     fplt__hex(&action->hash, sizeof action->hash, hash);
-    if (hessian->word) {
+    if (hessian->word || agent->analysis.kind) {
         fplt__buffer_add(&rules, "; privacy off: ");
         fplt__disclosure_show(agent->settings, &rules);
         fplt__buffer_add(&rules, " (" FPLT__DISCLOSURE_THREAT ")");
+    }
+    if (agent->analysis.kind)
+        fplt__buffer_format(&rules, "; analysis %s: %s", agent->analysis.kind->name,
+                            agent->analysis.kind->tells);
+    if (hessian->word) {
         fplt__buffer_format(&rules, ", hessian: %s%s%s%s",
                             hessian->word == FPLT__HESSIAN_YES ? "yes" : "no",
                             *hessian->reason ? " (" : "", hessian->reason,
@@ -277,8 +281,7 @@ static void tell_agreed(const fplt__agent *agent, const fplt__site_action *actio
         fplt__buffer_add(&rules, "; the schema is " FPLT__DRAFT);
     fplt__agent_log(agent, "agreed", "to the %s %.16s..., with %llu records%s",
                     action->planned ? "plan" : "proposal", hash,
-                    (unsigned long long)fplt__local_data_records(agent->material),
-                    rules.text ? rules.text : "");
+                    (unsigned long long)records_of(agent), rules.text ? rules.text : "");
     fplt__buffer_clear(&rules);
 }
 
@@ -290,8 +293,7 @@ void fplt__agent_ask(fplt__agent *agent, const fplt__site_action *action)
         return;
     }
     tell_agreed(agent, action);
-    fplt__site_event event = {.kind = FPLT__SITE_AGREE,
-                              .records = fplt__local_data_records(agent->material),
-                              .hessian = agent->hessian.word};
+    fplt__site_event event = {
+        .kind = FPLT__SITE_AGREE, .records = records_of(agent), .hessian = agent->hessian.word};
     fplt__agent_handle(agent, &event);
 }

@@ -19,6 +19,7 @@
 #include "federation/agent/policy.h"
 #include "federation/agent/questions.h"
 #include "federation/agent/rules.h"
+#include "federation/plan/analysis.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/plan_resolution.h"
 
@@ -70,6 +71,17 @@ static int is_parameter(const char *name)
     return 0;
 }
 
+/* The cells in which an analysis counts: two grids tell how many rows are between their boundaries. */
+static int is_of_analysis(const char *name)
+{
+    const fplt__analysis_kind *kind;
+    for (size_t i = 0; (kind = fplt__analysis_kind_list(i)); i++)
+        for (const fplt_setting *row = kind->table; row->name; row++)
+            if (row->kind == FPLT_INTEGER && strcmp(row->name, name) == 0)
+                return 1;
+    return 0;
+}
+
 /* The weights and bounds of h, and the real parameters of any algorithm, place the next broadcast. */
 int fplt__disclosure_needs_approval(const char *name)
 {
@@ -79,7 +91,7 @@ int fplt__disclosure_needs_approval(const char *name)
     for (const fplt_setting *row = fplt__job_composite_table; row->name; row++)
         if (row->kind == FPLT_REAL && strcmp(row->name, name) == 0)
             return 1;
-    return is_parameter(name);
+    return is_parameter(name) || is_of_analysis(name);
 }
 
 static int same_number(const char *a, const char *b)
@@ -108,11 +120,11 @@ static int is_default(const fplt_settings *terms, const fplt__pair *pair)
            (row && row->standard && same_number(row->standard, pair->value));
 }
 
-static fplt_status judge_numbers(const fplt_settings *site, const fplt__proposal *proposal,
+static fplt_status judge_numbers(const fplt_settings *site, const fplt__pair *setting, size_t count,
                                  const fplt_settings *terms, fplt_error *error)
 {
-    for (size_t i = 0; i < proposal->settings; i++) {
-        const fplt__pair *pair = &proposal->setting[i];
+    for (size_t i = 0; i < count; i++) {
+        const fplt__pair *pair = &setting[i];
         if (fplt__disclosure_needs_approval(pair->name) && !is_default(terms, pair) &&
             !is_approved(site, pair))
             return fplt_error_set(error, FPLT_FAILED,
@@ -142,7 +154,7 @@ static fplt_status judge_terms(const fplt_settings *site, const fplt__proposal *
 {
     fplt_status status = FPLT_OK;
     if (fplt__rule_value(site, FPLT__RULE_NUMBERS) > 0 && fplt__policy_is_given(site))
-        status = judge_numbers(site, proposal, terms, error);
+        status = judge_numbers(site, proposal->setting, proposal->settings, terms, error);
     return status || !(fplt__rule_value(site, FPLT__RULE_WHOLE_GRADIENTS) > 0)
                ? status
                : judge_solver(terms, error);
@@ -289,7 +301,8 @@ static fplt_status digest_units(const fplt__agreement *agreement, fplt__digest *
     return status;
 }
 
-/* received.txt: a line `DIGEST UNITS federation run` for each model. An absent file is empty. */
+/* received.txt: a line `DIGEST UNITS federation run MODEL` for each model, where MODEL is the digest of all that its answers
+ * depend on. An absent file is empty. */
 static fplt_status read_received(const char *folder, char path[4200], char **text, size_t *size,
                                  fplt_error *error)
 {
@@ -320,21 +333,24 @@ static enum received find_received(const char *text, const fplt__digest *start,
     return found;
 }
 
-static fplt_status digest_file(const char *path, fplt__digest *digest, fplt_error *error)
+/* Of its weights; for an analysis of all that its answers depend on. */
+static fplt_status digest_file(const char *path, int is_whole, fplt__digest *digest,
+                               fplt_error *error)
 {
     fplt_model *model;
     fplt_status status = fplt_model_read(path, &model, error);
     if (status)
         return fplt_error_prefix(error, "policy.start-models");
     const fplt_model_info *info = fplt_model_get_view(model);
-    status = fplt__start_digest(info->weights, info->dimension, digest, error);
+    status = is_whole ? fplt__analysis_model_text(model, NULL, digest, error)
+                      : fplt__start_digest(info->weights, info->dimension, digest, error);
     fplt_model_destroy(model);
     return status;
 }
 
 /* Whether the policy names the model; every entry is looked at, so that one that cannot be read is noticed. */
-static fplt_status find_named(const fplt_settings *site, const fplt__digest *start, int *named,
-                              fplt_error *error)
+static fplt_status find_named(const fplt_settings *site, const fplt__digest *start, int is_whole,
+                              int *named, fplt_error *error)
 {
     const char *list = fplt_settings_text(site, "policy.start-models");
     char item[4096];
@@ -344,7 +360,7 @@ static fplt_status find_named(const fplt_settings *site, const fplt__digest *sta
         fplt_status status;
         list = fplt__list_next(list, item, sizeof item);
         if (!fplt__unhex(item, &digest, sizeof digest) &&
-            (status = digest_file(item, &digest, error)))
+            (status = digest_file(item, is_whole, &digest, error)))
             return status;
         *named |= fplt__same(&digest, start);
     }
@@ -379,7 +395,7 @@ fplt_status fplt__disclosure_judge_start(const fplt_settings *site, const char *
     if (fplt__is_zero(&agreement->start) || !(fplt__rule_value(site, FPLT__RULE_START) > 0) ||
         fplt__policy_is_private(site, &agreement->proposal))
         return FPLT_OK;
-    fplt_status status = find_named(site, &agreement->start, &named, error);
+    fplt_status status = find_named(site, &agreement->start, 0, &named, error);
     if (status || named)
         return status;
     if ((status = digest_units(agreement, &units, error)) ||
@@ -391,27 +407,72 @@ fplt_status fplt__disclosure_judge_start(const fplt_settings *site, const char *
 }
 
 fplt_status fplt__disclosure_remember(const char *folder, const fplt__agreement *agreement,
-                                      const double *x, fplt_error *error)
+                                      const double *x, const fplt_model *model, fplt_error *error)
 {
-    fplt__digest model, units;
+    fplt__digest weights, units, whole;
     fplt__buffer added = {NULL, 0, 0, FPLT_OK};
-    char path[4200], digest[FPLT__HEX], scale[FPLT__HEX], *text = NULL;
+    char path[4200], digest[FPLT__HEX], scale[FPLT__HEX], all[FPLT__HEX] = "", *text = NULL;
     size_t size;
     fplt_status status;
-    if ((status = fplt__start_digest(x, agreement->plan.dimension, &model, error)) ||
+    if ((status = fplt__start_digest(x, agreement->plan.dimension, &weights, error)) ||
         (status = digest_units(agreement, &units, error)) ||
+        (model && (status = fplt__analysis_model_text(model, NULL, &whole, error))) ||
         (status = read_received(folder, path, &text, &size, error)))
         return status;
-    if (find_received(text, &model, &units) != KNOWN) {
-        fplt__hex(&model, sizeof model, digest);
+    if (model)
+        fplt__hex(&whole, sizeof whole, all);
+    if (find_received(text, &weights, &units) != KNOWN || !strstr(text, all)) {
+        fplt__hex(&weights, sizeof weights, digest);
         fplt__hex(&units, sizeof units, scale);
-        fplt__buffer_format(&added, "%s%s %s %s %u\n", text ? text : "", digest, scale,
-                            agreement->proposal.federation, agreement->proposal.run);
+        fplt__buffer_format(&added, "%s%s %s %s %u%s%s\n", text ? text : "", digest, scale,
+                            agreement->proposal.federation, agreement->proposal.run,
+                            *all ? " " : "", all);
         status = added.status ? fplt_error_set(error, added.status, "no memory for %s", path)
                               : fplt__file_save(path, 0600, added.text, added.length, error);
     }
     fplt__buffer_clear(&added);
     fplt_free(text);
+    return status;
+}
+
+/* Analyses */
+
+static fplt_status judge_model(const fplt_settings *site, const char *folder,
+                               const fplt__analysis *analysis, fplt_error *error)
+{
+    char path[4200], digest[FPLT__HEX], *text;
+    size_t size;
+    int known;
+    if (!analysis->model || !(fplt__rule_value(site, FPLT__RULE_START) > 0))
+        return FPLT_OK;
+    fplt_status status = find_named(site, &analysis->model_digest, 1, &known, error);
+    if (status || known || (status = read_received(folder, path, &text, &size, error)))
+        return status;
+    fplt__hex(&analysis->model_digest, sizeof analysis->model_digest, digest);
+    known = text && strstr(text, digest) != NULL;
+    fplt_free(text);
+    return known
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_FAILED,
+                                "disclosure: the analysis is about a model that this agent has "
+                                "not received; take the model of an earlier run, or name its file "
+                                "or %s in policy.start-models",
+                                digest);
+}
+
+fplt_status fplt__disclosure_judge_analysis(const fplt_settings *site, const char *folder,
+                                            const fplt__proposal *proposal, fplt_error *error)
+{
+    fplt__analysis *analysis;
+    fplt_status status = fplt__analysis_open(proposal, &analysis, error);
+    if (status)
+        return status;
+    if (fplt__rule_value(site, FPLT__RULE_NUMBERS) > 0 && fplt__policy_is_given(site))
+        status = judge_numbers(site, proposal->analysis.setting, proposal->analysis.settings,
+                               analysis->settings, error);
+    if (!status)
+        status = judge_model(site, folder, analysis, error);
+    fplt__analysis_close(analysis);
     return status;
 }
 
@@ -428,7 +489,8 @@ static fplt_status check_approved(const fplt_settings *site, fplt_error *error)
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "%s: policy.approved names '%.60s', which is no setting that "
                                   "needs approval; such are radius, clip, huber-delta, "
-                                  "predictor-bound, the parameters of h and of the algorithm",
+                                  "predictor-bound, the parameters of h and of the algorithm, and "
+                                  "the grid of an analysis",
                                   fplt__settings_origin(site, "policy.approved"), name);
         if (fplt__parse_real(value, &number))
             return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -446,7 +508,7 @@ fplt_status fplt__disclosure_check(const fplt_settings *site, fplt_error *error)
     fplt_status status = check_approved(site, error);
     if (!status)
         status = fplt__approval_check(site, error);
-    return status ? status : find_named(site, &none, &named, error);
+    return status ? status : find_named(site, &none, 0, &named, error);
 }
 
 void fplt__disclosure_show(const fplt_settings *site, fplt__buffer *text)

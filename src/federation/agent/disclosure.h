@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "fedplt/settings.h"
 #include "fedplt/settings_table.h"
+#include "fedplt/model.h"
 #include "job/outline.h"
 #include "wire/document.h"
 
@@ -30,6 +31,11 @@ int fplt__disclosure_needs_approval(const char *name);
 /* By the proposal alone, before any data are read. FPLT_FAILED: refused; the sentence names the rule. */
 fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__proposal *proposal,
                                    fplt_error *error);
+
+/* The same of an analysis: its numbers are the default or approved (rule `numbers`), and its model is one that this agent
+ * received or that the policy names (rule `start`): another one would place the boundaries between counts. */
+fplt_status fplt__disclosure_judge_analysis(const fplt_settings *site, const char *folder,
+                                            const fplt__proposal *proposal, fplt_error *error);
 
 /* Whether this site lets Hessians leave in such a run: for a method that is made of them, and for standard errors. */
 typedef struct fplt__hessian_rule {
@@ -55,9 +61,10 @@ fplt_status fplt__disclosure_judge_step(const fplt_settings *site, const fplt__a
  * names. */
 fplt_status fplt__disclosure_judge_start(const fplt_settings *site, const char *folder,
                                          const fplt__agreement *agreement, fplt_error *error);
-/* Adds the model x of a plan to FOLDER/received.txt, durably; once. */
+/* Adds the model x of a plan to FOLDER/received.txt, durably; once. `model`: the model file that it became, NULL of a custom
+ * cost. */
 fplt_status fplt__disclosure_remember(const char *folder, const fplt__agreement *agreement,
-                                      const double *x, fplt_error *error);
+                                      const double *x, const fplt_model *model, fplt_error *error);
 
 /* The rules that hold here, in one line. */
 void fplt__disclosure_show(const fplt_settings *site, fplt__buffer *text);

@@ -347,6 +347,8 @@ static fplt_status read_data_again(fplt__agent *agent, const fplt__site_action *
 static fplt_status gather_facts(fplt__agent *agent, const fplt__site_action *action,
                                 struct facts *facts, fplt_error *error)
 {
+    if (action->step == FPLT__FACTS_ANALYSIS)
+        return fplt__agent_tell_analysis(agent, action, &facts->words, &facts->numbers, error);
     fplt_status status = read_data_again(agent, action, error);
     if (status)
         return status;

@@ -142,8 +142,10 @@ static fplt_status write_model(fplt__agent *agent, const double *x, size_t dimen
     }
     char *record = record_of(agent->settings, &agreement, &plan);
     int is_custom = fplt__is_custom(&agreement.proposal);
-    if (!(status = fplt__disclosure_remember(agent->folder, &agreement, x, error)) && !is_custom)
+    if (!is_custom)
         status = fplt__plan_resolution_model(&agreement, x, record, NULL, &model, error);
+    if (!status)
+        status = fplt__disclosure_remember(agent->folder, &agreement, x, model, error);
     if (!status && agreement.private && !agent->sets) /* not built by this process */
         agent->unsettled = plan;
     else if (!status && agreement.private && !(status = settle(agent, &plan, error)))

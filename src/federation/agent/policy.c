@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "federation/plan/analysis.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/run_design.h"
 #include "federation/plan/columns.h"
@@ -32,9 +33,10 @@ const fplt_setting fplt__policy_table[] = {
      "budget of privacy for all runs; off: to train without privacy", 0, 0},
     {"policy.delta", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "1e-5", 0, 1, NULL,
      "delta that belongs to the budget", 0, 0, .needs = "policy.epsilon!=off"},
-    {"policy.allow", FPLT_TEXT, FPLT_LIST, "facts,measure,score,information", 0, 0, NULL,
-     "what may leave besides updates while privacy is off: facts, measure, score, information", 0,
-     0, .needs = "policy.epsilon=off"},
+    {"policy.allow", FPLT_TEXT, FPLT_LIST, "facts,measure,score,information,evaluate", 0, 0, NULL,
+     "what may leave besides updates while privacy is off: facts, measure, score, information, and "
+     "the analysis evaluate",
+     0, 0, .needs = "policy.epsilon=off"},
     FPLT_SETTINGS_END,
 };
 
@@ -190,7 +192,7 @@ static int may_be_allowed(const char *word)
     for (size_t i = 0; i < sizeof allowing / sizeof *allowing; i++)
         if (strcmp(allowing[i].word, word) == 0)
             return 1;
-    return 0;
+    return fplt__analysis_kind_find(word) != NULL;
 }
 
 static int is_algorithm(const char *word)
@@ -229,8 +231,9 @@ fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error)
 {
     fplt_status status = check_epsilon(settings, error);
     if (!status)
-        status = check_words(settings, "policy.allow", may_be_allowed,
-                             "its words are facts, measure, score and information", error);
+        status =
+            check_words(settings, "policy.allow", may_be_allowed,
+                        "its words are facts, measure, score, information and evaluate", error);
     if (!status)
         status =
             check_words(settings, "policy.algorithms", is_algorithm,
@@ -292,31 +295,54 @@ fplt__ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t 
     return budget;
 }
 
+static fplt_status judge_roster(const fplt_settings *settings, const fplt__proposal *proposal,
+                                fplt_error *error)
+{
+    char text[64];
+    if (!lists(settings, "policy.federations", proposal->federation))
+        return fplt__policy_against(settings, "policy.federations", error, "does not name",
+                                    proposal->federation);
+    snprintf(text, sizeof text, "%u", proposal->members);
+    return proposal->members < fplt_settings_integer(settings, "policy.participants")
+               ? fplt__policy_against(settings, "policy.participants", error, "the roster has only",
+                                      text)
+               : FPLT_OK;
+}
+
+/* It has no rounds and no algorithm. */
+static fplt_status judge_analysis(const fplt_settings *settings, const fplt__proposal *proposal,
+                                  fplt_error *error)
+{
+    char needed[80];
+    fplt_status status = judge_roster(settings, proposal, error);
+    if (!status)
+        status = judge_privacy(settings, proposal, error);
+    if (status || lists(settings, "policy.allow", proposal->analysis.kind))
+        return status;
+    snprintf(needed, sizeof needed, "does not have `%s`", proposal->analysis.kind);
+    return fplt__policy_against(settings, "policy.allow", error, needed, "");
+}
+
 static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__proposal *proposal,
                                    fplt_error *error)
 {
     fplt_settings *terms;
-    char text[64];
+    if (fplt__is_analysis(proposal))
+        return judge_analysis(settings, proposal, error);
     fplt_status status = fplt__plan_resolution_settings(proposal, 0, &terms, error);
     if (status)
         return status;
     long long rounds = fplt_settings_integer(terms, "rounds");
     int private = fplt__promise_wanted(terms); /* it plans its rounds: they are looked at then */
-    if (!lists(settings, "policy.federations", proposal->federation))
-        status = fplt__policy_against(settings, "policy.federations", error, "does not name",
-                                      proposal->federation);
+    if ((status = judge_roster(settings, proposal, error)))
+        ;
     else if (!fplt_settings_is_auto(terms, "algorithm") &&
              (status = judge_algorithm(settings, fplt_settings_text(terms, "algorithm"), error)))
         ;
     else if (!private && (status = judge_rounds(settings, (uint64_t)rounds, error)))
         ;
-    else if (proposal->members < fplt_settings_integer(settings, "policy.participants")) {
-        snprintf(text, sizeof text, "%u", proposal->members);
-        status = fplt__policy_against(settings, "policy.participants", error, "the roster has only",
-                                      text);
-    } else if (!(status = judge_privacy(settings, proposal, error))) {
+    else if (!(status = judge_privacy(settings, proposal, error)))
         status = judge_facts(settings, proposal, terms, error);
-    }
     fplt_settings_destroy(terms);
     return status;
 }

@@ -115,6 +115,40 @@ fplt_status fplt__questions_find(const fplt_settings *site, const fplt__proposal
                                            &asked->data_set, error);
 }
 
+/* The same analysis of the same model may be repeated. */
+static fplt_status digest_analysis(const fplt_settings *site, const fplt__analysis *analysis,
+                                   const fplt__proposal *proposal, fplt__question *question,
+                                   fplt_error *error)
+{
+    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    char digest[FPLT__HEX];
+    fplt__hex(&analysis->model_digest, sizeof analysis->model_digest, digest);
+    fplt__buffer_format(&text, "analysis %s\nmodel %s\n", analysis->kind->name, digest);
+    for (size_t i = 0; i < proposal->analysis.settings; i++)
+        fplt__buffer_format(&text, "%s %s\n", proposal->analysis.setting[i].name,
+                            proposal->analysis.setting[i].value);
+    add_reading(site, &text);
+    if (text.status)
+        return fplt_error_set(error, text.status, "no memory for a question");
+    question->fit = question->whole = digest_of(&text);
+    return FPLT_OK;
+}
+
+fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt__analysis *analysis,
+                                          const fplt__proposal *proposal,
+                                          const fplt__row_sets *sets, fplt__site_memory *memory,
+                                          fplt__asked *asked, fplt_error *error)
+{
+    size_t minimum = (size_t)fplt__rule_value(site, FPLT__RULE_COUNTS);
+    *asked = (fplt__asked){.left = INFINITY};
+    if (fplt__rules_are_off(site))
+        return FPLT_OK;
+    fplt_status status = digest_analysis(site, analysis, proposal, &asked->question, error);
+    asked->question.columns = analysis->kind->columns(analysis);
+    asked->question.numbers = analysis->kind->cost(analysis, sets->used.count, minimum);
+    return status ? status : fplt__site_memory_find(memory, &sets->all, &asked->data_set, error);
+}
+
 fplt__pooled fplt__questions_pool(const fplt__agreement *agreement)
 {
     const fplt__proposal *proposal = &agreement->proposal;
@@ -164,20 +198,16 @@ static fplt_status judge_rows(const fplt_settings *site, const fplt__local_data 
                : FPLT_OK;
 }
 
-fplt_status fplt__questions_judge(const fplt_settings *site, const fplt__local_data *data,
-                                  fplt__site_memory *memory, const fplt__pooled *pooled,
-                                  fplt__asked *asked, fplt_error *error)
+fplt_status fplt__questions_judge_cost(const fplt_settings *site, uint64_t rows,
+                                       fplt__site_memory *memory, fplt__asked *asked,
+                                       fplt_error *error)
 {
     const double rounding = 1e-9;
     fplt__question_cost cost;
-    fplt_status status;
-    if (!asked->data_set)
-        return FPLT_OK;
-    if ((status = judge_rows(site, data, pooled, &asked->question, error)) ||
-        (status = fplt__site_memory_price(memory, asked->data_set, &asked->question, &cost, error)))
+    fplt_status status =
+        fplt__site_memory_price(memory, asked->data_set, &asked->question, &cost, error);
+    if (status)
         return status;
-    uint64_t rows =
-        pooled ? pooled->records : fplt__local_data_records(data) + fplt__local_data_held_out(data);
     double share = fplt__rule_value(site, FPLT__RULE_QUESTIONS),
            most = share * (double)rows * (double)cost.columns;
     asked->left = most - cost.spent - cost.added;
@@ -191,6 +221,20 @@ fplt_status fplt__questions_judge(const fplt_settings *site, const fplt__local_d
         "columns)",
         cost.spent, cost.added, most, share, (unsigned long long)rows,
         (unsigned long long)cost.columns);
+}
+
+fplt_status fplt__questions_judge(const fplt_settings *site, const fplt__local_data *data,
+                                  fplt__site_memory *memory, const fplt__pooled *pooled,
+                                  fplt__asked *asked, fplt_error *error)
+{
+    fplt_status status;
+    if (!asked->data_set)
+        return FPLT_OK;
+    if ((status = judge_rows(site, data, pooled, &asked->question, error)))
+        return status;
+    uint64_t rows =
+        pooled ? pooled->records : fplt__local_data_records(data) + fplt__local_data_held_out(data);
+    return fplt__questions_judge_cost(site, rows, memory, asked, error);
 }
 
 static int by_name(const void *a, const void *b)
@@ -246,11 +290,10 @@ static fplt_status is_excused(fplt__site_memory *memory, int *excused, fplt_erro
     return status;
 }
 
-fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__local_data *data,
+fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__row_sets *sets,
                                     fplt__site_memory *memory, fplt__asked *asked,
                                     fplt_error *error)
 {
-    const fplt__row_sets *sets = fplt__local_data_row_sets(data);
     const fplt__row_set *both[] = {&sets->used, &sets->held};
     size_t least = (size_t)fplt__rule_value(site, FPLT__RULE_DIFFERENCING), rows;
     fplt_status status = FPLT_OK;
@@ -268,15 +311,17 @@ fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__local
             "disclosure: the rows %s differ by %zu from rows that were answered for, and the "
             "difference of two answers would tell about these; they must be the same or differ by "
             "at least %zu (`fedplt agent approve-withdrawal` allows rows to be taken out)",
-            i ? "held out" : "to train on", rows, least);
+            i                         ? "held out"
+            : asked->question.numbers ? "to count"
+                                      : "to train on",
+            rows, least);
     }
     return status;
 }
 
-fplt_status fplt__questions_charge(const fplt__local_data *data, fplt__site_memory *memory,
+fplt_status fplt__questions_charge(const fplt__row_sets *sets, fplt__site_memory *memory,
                                    const fplt__asked *asked, fplt_error *error)
 {
-    const fplt__row_sets *sets = fplt__local_data_row_sets(data);
     if (!asked->data_set)
         return FPLT_OK;
     fplt_status status = fplt__site_memory_charge(memory, asked->data_set, &asked->question,

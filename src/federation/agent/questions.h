@@ -5,6 +5,7 @@
 
 #include "federation/agent/local_data.h"
 #include "federation/agent/site_memory.h"
+#include "federation/plan/analysis.h"
 
 /* The question at hand. */
 typedef struct fplt__asked {
@@ -35,8 +36,17 @@ fplt_status fplt__questions_find(const fplt_settings *site, const fplt__proposal
 fplt_status fplt__questions_judge(const fplt_settings *site, const fplt__local_data *data,
                                   fplt__site_memory *memory, const fplt__pooled *pooled,
                                   fplt__asked *asked, fplt_error *error);
+/* The rule `questions` alone, of a question about so many rows. */
+fplt_status fplt__questions_judge_cost(const fplt_settings *site, uint64_t rows,
+                                       fplt__site_memory *memory, fplt__asked *asked,
+                                       fplt_error *error);
+/* The question that an analysis is, to the data set of these rows. */
+fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt__analysis *analysis,
+                                          const fplt__proposal *proposal,
+                                          const fplt__row_sets *sets, fplt__site_memory *memory,
+                                          fplt__asked *asked, fplt_error *error);
 /* The rule `differencing`. FPLT_FAILED: refused; the sentence is for the site alone. */
-fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__local_data *data,
+fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__row_sets *sets,
                                     fplt__site_memory *memory, fplt__asked *asked,
                                     fplt_error *error);
 /* The rule `roster`, of runs under secure aggregation: a roster that differs from an earlier one by a few members would
@@ -44,7 +54,7 @@ fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__local
 fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__proposal *proposal,
                                          fplt__site_memory *memory, fplt_error *error);
 /* Counts the question, durably; the same question again costs nothing. */
-fplt_status fplt__questions_charge(const fplt__local_data *data, fplt__site_memory *memory,
+fplt_status fplt__questions_charge(const fplt__row_sets *sets, fplt__site_memory *memory,
                                    const fplt__asked *asked, fplt_error *error);
 /* Counts `hessians` that are about to leave; FPLT_FAILED where the budget of the data set does not have them. */
 fplt_status fplt__questions_charge_hessians(fplt__site_memory *memory, fplt__asked *asked,

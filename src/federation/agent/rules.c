@@ -13,7 +13,7 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                              0},
     [FPLT__RULE_START] = {"start",
                           "A run starts at zero, at a model that this agent received, or at one in "
-                          "policy.start-models",
+                          "policy.start-models; an analysis is about such a model",
                           NULL,
                           {1, 1, 0},
                           0},
@@ -26,7 +26,8 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                          0},
     [FPLT__RULE_NUMBERS] = {"numbers",
                             "Numbers that bend or cut single records, or place the next "
-                            "broadcast, are automatic or in policy.approved",
+                            "broadcast or the cells of an analysis, are automatic or in "
+                            "policy.approved",
                             NULL,
                             {1, 0, 0},
                             0},
@@ -42,7 +43,8 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                              "%g rows",
                              {3, 3, 0},
                              0},
-    [FPLT__RULE_ROWS] = {"rows", "The site trains on at least", "%g rows", {20, 20, 0}, 0},
+    [FPLT__RULE_ROWS] =
+        {"rows", "The site trains on, or counts, at least", "%g rows", {20, 20, 0}, 0},
     [FPLT__RULE_ROWS_PER_PARAMETER] =
         {"rows-per-parameter", "For each parameter at least", "%g rows", {3, 3, 0}, 0},
     [FPLT__RULE_FREEDOM] = {"freedom", "Rows minus parameters are at least", "%g", {10, 10, 0}, 0},
@@ -74,7 +76,8 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                                {0.05, 0.05, 0},
                                1},
     [FPLT__RULE_DOMINANCE] = {"dominance",
-                              "One record has at most this share of the sum of all gradient norms",
+                              "One record has at most this share of the sum of all gradient norms, "
+                              "or of a sum that an analysis tells",
                               "%g",
                               {0.25, 0.25, 0},
                               1},

@@ -197,13 +197,14 @@ static fplt_status read_totals(fplt__site_memory *memory, int64_t data_set,
     return FPLT_OK;
 }
 
-/* What the same question was charged before, and for how many parameters; 0: it was not asked. */
+/* What the same question was charged before, and for how many parameters; `asked` 0: it was not asked. */
 static fplt_status read_earlier(fplt__site_memory *memory, int64_t data_set,
-                                const fplt__question *question, double *cost, uint64_t *parameters,
-                                fplt_error *error)
+                                const fplt__question *question, int *asked, double *cost,
+                                uint64_t *parameters, fplt_error *error)
 {
     sqlite3_stmt *statement;
     int row = 0;
+    *asked = 0;
     *cost = 0;
     *parameters = 0;
     fplt_status status =
@@ -212,6 +213,7 @@ static fplt_status read_earlier(fplt__site_memory *memory, int64_t data_set,
                         "ib", data_set, question->whole.byte, sizeof question->whole.byte);
     if (status || (status = fplt__table_step(memory->table, statement, &row, error)) || !row)
         return status;
+    *asked = 1;
     *cost = sqlite3_column_double(statement, 0);
     *parameters = (uint64_t)sqlite3_column_int64(statement, 1);
     fplt__table_done(statement);
@@ -224,13 +226,15 @@ fplt_status fplt__site_memory_price(fplt__site_memory *memory, int64_t data_set,
 {
     uint64_t parameters;
     double charged;
-    int same_fit;
+    int same_fit, asked;
     fplt_status status = read_totals(memory, data_set, question, cost, &same_fit, error);
     if (!status)
-        status = read_earlier(memory, data_set, question, &charged, &parameters, error);
+        status = read_earlier(memory, data_set, question, &asked, &charged, &parameters, error);
     if (status)
         return status;
     cost->added = (double)question->parameters * COST_OF_FIT / (same_fit ? 2 : 1);
+    if (question->numbers)
+        cost->added = asked ? 0 : (double)question->numbers;
     if (parameters) /* levels of other sites may have added some since */
         cost->added = question->parameters > parameters
                           ? charged * ((double)question->parameters / (double)parameters - 1)

@@ -24,15 +24,17 @@ const uint8_t *fplt__site_memory_secret(const fplt__site_memory *memory);
 fplt_status fplt__site_memory_find(fplt__site_memory *memory, const fplt__row_set *rows,
                                    int64_t *data_set, fplt_error *error);
 
-/* A fit that is asked for. Two questions with the same `fit` differ at most in penalty, method and start; with the same
- * `whole` they are the same. */
+/* A fit or an analysis that is asked for. Two questions with the same `fit` differ at most in penalty, method and start;
+ * with the same `whole` they are the same. */
 typedef struct fplt__question {
     fplt__digest fit, whole;
     uint64_t parameters, columns;
+    uint64_t numbers; /* of an analysis, which has no parameters: numbers that are told */
 } fplt__question;
 
 /* What the data set was asked so far, and what the question would add: 20 for each parameter where the fit is new, half of
- * that where the same fit was asked in another way, 0 where the whole question was asked before. */
+ * that where the same fit was asked in another way, 0 where the whole question was asked before. An analysis costs the
+ * numbers that are told. */
 typedef struct fplt__question_cost {
     double spent, added;
     uint64_t columns;   /* most of any question, this one included */

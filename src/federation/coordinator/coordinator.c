@@ -280,6 +280,7 @@ static void close_run(fplt__coordinator *c)
     c->roster = NULL;
     c->members = 0;
     fplt__coordinator_forget_preparation(c);
+    fplt__coordinator_forget_analysis(c);
     memset(&c->facts, 0, sizeof c->facts);
     memset(&c->start, 0, sizeof c->start);
     c->seen.information = NULL;
@@ -376,6 +377,8 @@ static void tend_waiting(fplt__coordinator *c)
 static int all_served(const fplt__coordinator *c)
 {
     FPLT__ASSERT(c->end.is_reached);
+    if (!fplt__leader_hub(c->leader) && fplt__leader_get_view(c->leader).state == FPLT__ENDED)
+        return 1; /* refused before there was a plan: there is no model to fetch */
     int waits = fplt__now() - c->end.at < LAST_SECONDS;
     for (uint32_t i = 0; i < c->members; i++)
         if (waits && c->last[i] != FPLT__LAST_ARRIVED && !c->revoked[i] &&
@@ -448,6 +451,7 @@ static void run_loop(fplt__coordinator *c)
         tend_receipts(c);
         if (c->end.write_at && fplt__now() >= c->end.write_at)
             write_model(c);
+        fplt__coordinator_tend_analysis(c);
         tend_waiting(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
             fplt__coordinator_reload(c);

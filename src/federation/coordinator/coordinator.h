@@ -15,6 +15,7 @@
 #include "pki/authority.h"
 #include "federation/coordinator/door.h"
 #include "http/server.h"
+#include "federation/plan/analysis.h"
 #include "federation/plan/plan_resolution.h"
 #include "federation/plan/preparation.h"
 #include "base/sum.h"
@@ -137,6 +138,18 @@ struct fplt__coordinator_facts {
     struct fplt__coordinator_preparing preparing;
 };
 
+/* An analysis (plan/analysis.h) instead of training. All owned; `analysis` NULL: none is under way. */
+struct fplt__coordinator_analysis {
+    fplt__analysis *analysis;
+    uint64_t **words; /* one a member; NULL: it has not answered */
+    uint32_t answered;
+    fplt__analysis_report report;
+    int is_made;    /* the report is there */
+    char path[512]; /* of its text */
+    double
+        write_at; /* when it is written again after the disk was full; 0: it is on disk, or not made */
+};
+
 /* What status page and metrics show. */
 struct fplt__coordinator_seen {
     struct fplt__point point[FPLT__POINTS];
@@ -207,6 +220,7 @@ typedef struct fplt__coordinator {
     struct fplt__coordinator_exclusion excluded;
     struct fplt__coordinator_start start;
     struct fplt__coordinator_facts facts;
+    struct fplt__coordinator_analysis analysis;
     struct fplt__coordinator_seen seen;
     struct fplt__coordinator_end end;
     struct fplt__coordinator_turn turn;
@@ -319,6 +333,24 @@ void fplt__coordinator_remember_preparation(fplt__coordinator *coordinator,
                                             const fplt__leader_action *action);
 void fplt__coordinator_forget_preparation(fplt__coordinator *coordinator);
 
+/* analysing.c */
+
+/* Asks all members for their counts. */
+fplt_status fplt__coordinator_begin_analysis(fplt__coordinator *coordinator, fplt_error *error);
+void fplt__coordinator_remember_analysis(fplt__coordinator *coordinator,
+                                         const fplt__leader_action *action);
+/* All have answered: makes the report, writes it, and ends the run once it is on disk. FPLT_BAD_DATA names the member whose
+ * numbers cannot be. */
+fplt_status fplt__coordinator_end_analysis(fplt__coordinator *coordinator, fplt_error *error);
+/* Tries again what could not be written. */
+void fplt__coordinator_tend_analysis(fplt__coordinator *coordinator);
+void fplt__coordinator_forget_analysis(fplt__coordinator *coordinator);
+/* Refuses where training is not over in the folder: agents keep the state of one run, and an analysis is another. Analyses
+ * have a state of their own, analysis.db, so that they take no number of a training run. */
+fplt_status fplt__coordinator_check_idle(const char *folder, fplt_error *error);
+/* Adds `analysis` to the status: its kind, how many answered, and the result once it is there. */
+void fplt__coordinator_add_analysis(const fplt__coordinator *coordinator, json_t *status);
+
 /* polynomials.c */
 
 /* The steps of the polynomials of a formula. Asks for the first where there are any; the rest follows
@@ -334,6 +366,9 @@ void fplt__coordinator_forget_polys(fplt__coordinator *coordinator);
 void fplt__coordinator_resolve(fplt__coordinator *coordinator, int step);
 
 /* results.c */
+/* Where the results go, made if it is not there: `out`, and for a run that was ended by an exclusion a folder of its
+ * number inside. */
+void fplt__coordinator_make_out(const fplt__coordinator *coordinator, char out[4200]);
 /* Model, certificate and page of a run that is over; nothing where no plan was made. Without the page
  * the others stay, and the log says so. */
 fplt_status fplt__coordinator_write(fplt__coordinator *coordinator, fplt_error *error);

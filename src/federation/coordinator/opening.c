@@ -195,6 +195,22 @@ static fplt_status open_planned(fplt__coordinator *c, const fplt__leader_record 
     return fplt__leader_open(c->leader, fplt__coordinator_now(), record, &plan, error);
 }
 
+/* A run that ended before there was a plan: an analysis that is done, or a proposal that was refused. */
+static fplt_status open_unplanned(fplt__coordinator *c, const fplt__leader_record *record,
+                                  fplt_error *error)
+{
+    fplt__proposal stored;
+    fplt_status status =
+        fplt__proposal_read(record->document, record->document_size, &stored, error);
+    if (status)
+        return status;
+    status = fplt__coordinator_compare(c, &stored, error);
+    fplt__proposal_clear(&stored);
+    c->hash = record->hash;
+    return status ? status
+                  : fplt__leader_open(c->leader, fplt__coordinator_now(), record, NULL, error);
+}
+
 static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
 {
     uint32_t newest;
@@ -211,9 +227,12 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
         return open_new(c, error);
     if ((status = fplt__leader_store_load(c->store, c->run, c->members, &loaded, error)))
         return status;
-    int forming = loaded.record.state == FPLT__FORMING;
-    status =
-        forming ? open_forming(c, &loaded.record, error) : open_planned(c, &loaded.record, error);
+    int ended = loaded.record.state == FPLT__DONE || loaded.record.state == FPLT__ENDED;
+    if (loaded.record.state == FPLT__FORMING)
+        status = open_forming(c, &loaded.record, error);
+    else
+        status = ended && !loaded.record.hub ? open_unplanned(c, &loaded.record, error)
+                                             : open_planned(c, &loaded.record, error);
     fplt__leader_loaded_clear(&loaded);
     if (!status) {
         fplt__leader_view view = fplt__leader_get_view(c->leader);
@@ -237,6 +256,11 @@ void fplt__coordinator_set_closing(fplt__coordinator *c, const fplt__agreement *
 static fplt_status open_store(fplt__coordinator *c, fplt_error *error)
 {
     char path[4200];
+    if (fplt__is_analysis(&c->proposal)) {
+        fplt_status status = fplt__coordinator_check_idle(c->folder, error);
+        snprintf(path, sizeof path, "%s/analysis.db", c->folder);
+        return status ? status : fplt__leader_store_open(path, &c->store, error);
+    }
     snprintf(path, sizeof path, "%s/federation.db", c->folder);
     return fplt__leader_store_open(path, &c->store, error);
 }

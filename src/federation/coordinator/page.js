@@ -46,7 +46,7 @@ function showPrivacy(s) {
   at("privacy").textContent = !s.privacy ? "off" :
     epsilon(spent) + (s.privacy.epsilon ? " of " + s.privacy.epsilon : "");
   at("each").hidden = at("quiet").hidden = !s.privacy;
-  at("chart").hidden = at("measured").hidden = !!s.privacy;
+  at("chart").hidden = at("measured").hidden = !!s.privacy || !!s.analysis;
 }
 
 // held-out rows, and why there are no standard errors
@@ -58,13 +58,20 @@ function findings(s) {
 }
 
 function show(s) {
-  at("title").textContent = `${s.federation}, run ${s.run}` + (s.algorithm ? `: ${s.algorithm}` : "");
+  const analysis = s.analysis;
+  at("title").textContent = `${s.federation}, ${analysis ? "analysis" : "run"} ${s.run}` +
+    (s.algorithm ? `: ${s.algorithm}` : analysis ? `: ${analysis.kind}` : "");
+  at("result").textContent = analysis?.text ?? "";
+  at("result").hidden = !analysis?.text;
+  at("rounds").hidden = !!analysis;
+  at("coming").textContent = analysis ? "sites that answered" : "updates in this round";
   at("sentence").textContent = (s.paused ? "paused" : states[s.state] ?? s.state) + (s.sentence ? ": " + s.sentence : "") +
     (s.waiting ? "; " + s.waiting : "") + findings(s) +
+    (analysis ? `; ${analysis.answered} of ${analysis.members} sites answered` : "") +
     (s.secure ? `; secure aggregation: sum of ${s.received} of ${s.cohort}` +
       (s.secure.void ? `, ${s.secure.void} void rounds` : "") : "");
   at("round").textContent = s.rounds ? `${s.round} / ${s.rounds}` : s.round;
-  at("updates").textContent = `${s.received} / ${s.cohort}`;
+  at("updates").textContent = analysis ? `${analysis.answered} / ${analysis.members}` : `${s.received} / ${s.cohort}`;
   const criterion = s.criterion ?? s.curve.at(-1)?.[1];
   at("criterion").textContent = criterion === undefined ? "–" : criterion.toExponential(3);
   showPrivacy(s);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/sum.h"
 #include "data/constant.h"
+#include "federation/plan/analysis.h"
 #include "federation/plan/columns.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/run_design.h"
@@ -65,6 +66,8 @@ void fplt__coordinator_remember(fplt__coordinator *c, const fplt__leader_action 
         join_ranges(c, action->scalars);
     else if (action->step >= FPLT__FACTS_SPANS && action->step <= FPLT__FACTS_PREPARED)
         fplt__coordinator_remember_preparation(c, action);
+    else if (action->step == FPLT__FACTS_ANALYSIS)
+        fplt__coordinator_remember_analysis(c, action);
     else if (action->step >= FPLT__FACTS_POLYS)
         fplt__coordinator_remember_polys(c, action);
     else if (!c->facts.counted[i] &&
@@ -469,6 +472,8 @@ static fplt_status take_names(fplt__coordinator *c, fplt_error *error)
 static fplt_status begin_facts(fplt__coordinator *c, fplt_error *error)
 {
     fplt_schema *schema;
+    if (fplt__is_analysis(&c->proposal))
+        return fplt__coordinator_begin_analysis(c, error);
     if (fplt__is_custom(
             &c->proposal)) { /* its form stands in the proposal: only how costs curve is asked for */
         c->facts.form = fplt__custom_form(&c->proposal);
@@ -514,6 +519,7 @@ void fplt__coordinator_resolve(fplt__coordinator *c, int step)
             ask_bend(c);
         break;
     case FPLT__FACTS_CURVATURE: status = plan(c, &error); break;
+    case FPLT__FACTS_ANALYSIS: status = fplt__coordinator_end_analysis(c, &error); break;
     default:
         status = step >= FPLT__FACTS_POLYS ? fplt__coordinator_take_polys(c, (unsigned)step, &error)
                                            : begin_facts(c, &error);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "data/schema_access.h"
 #include "federation/coordinator/coordinator.h"
+#include "federation/plan/analysis.h"
 #include "federation/plan/columns.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
@@ -184,6 +185,28 @@ static fplt_status read_purpose(const fplt_settings *settings, fplt__proposal *p
     return FPLT_OK;
 }
 
+/* Nothing is trained: of the section `train` and the columns nothing is proposed. */
+static fplt_status propose_analysis(fplt__coordinator *c, fplt_error *error)
+{
+    fplt__proposal *proposal = &c->proposal;
+    const char *pairs = fplt_settings_text(c->settings, "analysis"), *rest = pairs, *file = NULL;
+    char name[128], value[2048], path[4200];
+    while (!file && *rest) {
+        rest = fplt__pairs_next(rest, name, sizeof name, value, sizeof value);
+        file = strcmp(name, "model") == 0 ? value : NULL;
+    }
+    if (file)
+        fplt__coordinator_path(c, file, NULL, path, sizeof path);
+    if (strcmp(fplt_settings_text(c->settings, "aggregate"), "secure") == 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "analysis: the table of each site is told, but `aggregate: secure` "
+                              "promises that the coordinator sees sums only; leave `aggregate` out "
+                              "for an analysis");
+    proposal->quorum = 0;
+    fplt__proposal_drop_settings(proposal);
+    return fplt__analysis_propose(pairs, file ? path : NULL, proposal, error);
+}
+
 fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
 {
     fplt__proposal *proposal = &c->proposal;
@@ -211,6 +234,8 @@ fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
     if (proposal->quorum > proposal->members)
         return fplt_error_set(error, FPLT_BAD_VALUE, "quorum: is %u, but the roster has %u",
                               proposal->quorum, proposal->members);
+    if (fplt_settings_text(c->settings, "analysis"))
+        return propose_analysis(c, error);
     if ((status = fplt__custom_propose(c->settings, proposal, error)) ||
         (status = read_schema(c, error)) ||
         (!proposal->schema &&
@@ -234,6 +259,14 @@ static int same_pairs(const fplt__pair *a, size_t a_count, const fplt__pair *b, 
     return 1;
 }
 
+static int same_analysis(const fplt__proposed_analysis *a, const fplt__proposed_analysis *b)
+{
+    const char *which;
+    return strcmp(a->kind, b->kind) == 0 &&
+           strcmp(a->model ? a->model : "", b->model ? b->model : "") == 0 &&
+           same_pairs(a->setting, a->settings, b->setting, b->settings, &which);
+}
+
 fplt_status fplt__coordinator_compare(const fplt__coordinator *c, const fplt__proposal *stored,
                                       fplt_error *error)
 {
@@ -251,6 +284,8 @@ fplt_status fplt__coordinator_compare(const fplt__coordinator *c, const fplt__pr
              strcmp(now->model.version, stored->model.version) != 0 ||
              !fplt__same(&now->model.digest, &stored->model.digest))
         what = "model";
+    else if (!same_analysis(&now->analysis, &stored->analysis))
+        what = "analysis";
     else if (strcmp(now->purpose, stored->purpose) != 0)
         what = "purpose";
     else if (strcmp(now->expires, stored->expires) != 0)

@@ -172,9 +172,7 @@ static json_t *parameters_json(const fplt__coordinator *c)
     return parameters;
 }
 
-/* Where the results go, made if it is not there: `out`, and for a run that was ended by an exclusion a folder of its
- * number inside. */
-static void make_folder(const fplt__coordinator *c, char out[4200])
+void fplt__coordinator_make_out(const fplt__coordinator *c, char out[4200])
 {
     const char *folder = fplt_settings_text(c->settings, "out");
     char inside[32];
@@ -289,7 +287,7 @@ static fplt_status write_page(fplt__coordinator *c, const fplt_model *model, fpl
     fplt_history *history;
     char out[4200], path[4300], title[128], *html = NULL;
     snprintf(title, sizeof title, "The model of %s, run %u", c->pki.authority.federation, c->run);
-    make_folder(c, out);
+    fplt__coordinator_make_out(c, out);
     snprintf(path, sizeof path, "%s/report.html", out);
     fplt_status status = recall(c, model, &history, error);
     page.title = title;
@@ -307,7 +305,7 @@ static fplt_status write_page(fplt__coordinator *c, const fplt_model *model, fpl
 static fplt_status write_custom(fplt__coordinator *c, const double *x, fplt_error *error)
 {
     char out[4200], path[4300], *record = record_of(c);
-    make_folder(c, out);
+    fplt__coordinator_make_out(c, out);
     snprintf(path, sizeof path, "%s/model.json", out);
     fplt_status status =
         fplt__custom_write(fplt__leader_agreement(c->leader), x, record, path, error);
@@ -322,7 +320,7 @@ static fplt_status write_out(fplt__coordinator *c, const double *x, fplt_error *
     char out[4200], path[4300], *record = record_of(c), *certificate = NULL;
     fplt_model *model = NULL;
     fplt_error unwritten = {FPLT_OK, ""};
-    make_folder(c, out);
+    fplt__coordinator_make_out(c, out);
     fplt_status status = fplt__plan_resolution_model(fplt__leader_agreement(c->leader), x, record,
                                                      c->seen.information, &model, error);
     if (!status)

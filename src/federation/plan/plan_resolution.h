@@ -38,6 +38,8 @@ enum fplt__facts_step {
      * their numbers. */
     FPLT__FACTS_POLYS,
     FPLT__FACTS_POLYS_KNOWN = FPLT__FACTS_POLYS + FPLT__RUN_POLY_PHASES,
+    /* The only step of an analysis (analysis.h): what each site counted. */
+    FPLT__FACTS_ANALYSIS,
     FPLT__FACTS_STEPS
 };
 /* The form is followed by the length of what NAMES says; COLUMNS answers how many features there are. */

@@ -73,6 +73,22 @@ fplt_status fplt__federation_verify_statement(const char *path,
                                               const fplt__statement_beside *beside,
                                               char **statement, fplt_error *error);
 
+/* An analysis to be led (federation/plan/analysis.h). */
+typedef struct fplt__federation_analysis {
+    const char *kind;
+    const char *model; /* path of the model that it is about; NULL: none */
+    size_t settings;
+    const char *const *name, *const *value;
+} fplt__federation_analysis;
+/* Leads an analysis to its end: `settings` are those of the coordinator; analysis, run, continue and once are set. The result is
+ * in files of `folder` (out) that are named by the kind: KIND.txt, KIND.json and others. Like fplt_federation_lead(), it
+ * goes on with an analysis that was interrupted. */
+fplt_status fplt__federation_analyse(fplt_settings *settings,
+                                     const fplt__federation_analysis *wanted,
+                                     const fplt_federation_watch *watch,
+                                     fplt_federation_outcome *outcome, char folder[4200],
+                                     fplt_error *error);
+
 /* At a site: approves that rows leave its data set before the next run; logged, and at most once in 30 days, because two
  * models that differ by a few rows tell about these. FPLT_FAILED: too soon, with the day from which it is possible. */
 fplt_status fplt__federation_approve_withdrawal(const char *folder, fplt_error *error);

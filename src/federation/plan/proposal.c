@@ -31,6 +31,9 @@ fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, 
     to->setting = to->privacy = NULL;
     to->schema = to->dictionary = NULL;
     to->settings = to->privacies = 0;
+    to->analysis.setting = NULL;
+    to->analysis.model = NULL;
+    to->analysis.settings = 0;
     fplt_status status;
     if ((status = fplt__alloc_into(&to->roster, from->members, sizeof *to->roster, "the roster",
                                    error)) ||
@@ -40,6 +43,12 @@ fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, 
     if ((status = copy_pairs(from->privacy, from->privacies, &to->privacy, error)))
         return status;
     to->privacies = from->privacies;
+    if ((status = copy_pairs(from->analysis.setting, from->analysis.settings, &to->analysis.setting,
+                             error)))
+        return status;
+    to->analysis.settings = from->analysis.settings;
+    if (from->analysis.model)
+        to->analysis.model = copied(from->analysis.model, &status);
     memcpy(to->roster, from->roster, from->members * sizeof *to->roster);
     if (from->schema)
         to->schema = copied(from->schema, &status);
@@ -75,6 +84,15 @@ fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const
                                fplt_error *error)
 {
     return set_pair(&proposal->setting, &proposal->settings, name, value, error);
+}
+
+void fplt__proposal_drop_settings(fplt__proposal *proposal)
+{
+    for (size_t i = 0; i < proposal->settings; i++) {
+        fplt__free(proposal->setting[i].name);
+        fplt__free(proposal->setting[i].value);
+    }
+    proposal->settings = 0;
 }
 
 fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,

@@ -4,6 +4,7 @@
 
 #include "data/schema.h"
 #include "federation/plan/columns.h"
+#include "federation/plan/analysis.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/proposal_text.h"
 #include "federation/plan/plan_resolution.h"
@@ -76,6 +77,29 @@ int fplt__proposal_is_drafted(const fplt__proposal *proposal)
     return drafted;
 }
 
+static void show_analysis(const fplt__proposal *proposal, fplt__buffer *text)
+{
+    fplt__analysis *analysis;
+    fplt_error error;
+    char digest[FPLT__HEX];
+    if (!fplt__is_analysis(proposal))
+        return;
+    if (fplt__analysis_open(proposal, &analysis, &error)) {
+        show_line(text, "analysis", proposal->analysis.kind, error.text);
+        return;
+    }
+    show_line(text, "analysis", analysis->kind->name, analysis->kind->tells);
+    for (size_t i = 0; i < proposal->analysis.settings; i++)
+        show_line(text, proposal->analysis.setting[i].name, proposal->analysis.setting[i].value,
+                  NULL);
+    fplt__hex(&analysis->model_digest, sizeof analysis->model_digest, digest);
+    if (analysis->model)
+        show_line(text, "model", digest,
+                  "digest; a model of two classes, whose numbers come with "
+                  "the proposal");
+    fplt__analysis_close(analysis);
+}
+
 void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
 {
     fplt__buffer_format(text, "federation  %s, run %u\nroster     ", proposal->federation,
@@ -96,6 +120,7 @@ void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
         fplt__custom_show(&proposal->model, text);
         fplt__buffer_add(text, " (the cost is this site's own program)");
     }
+    show_analysis(proposal, text);
     if (proposal->privacies)
         show_promised(proposal, text);
     if (proposal->schema)

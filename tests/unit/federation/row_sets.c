@@ -214,9 +214,12 @@ static fplt_status ask(fplt__site_memory *memory, fplt_error *error)
     assert_ok(fplt__questions_find(data.site, &data.proposal, &hash, data.rows, memory, &asked,
                                    error),
               *error);
-    fplt_status status = fplt__questions_compare(data.site, data.rows, memory, &asked, error);
+    fplt_status status = fplt__questions_compare(data.site, fplt__local_data_row_sets(data.rows),
+                                                 memory, &asked, error);
     if (!status)
-        assert_ok(fplt__questions_charge(data.rows, memory, &asked, error), *error);
+        assert_ok(fplt__questions_charge(fplt__local_data_row_sets(data.rows), memory, &asked,
+                                         error),
+                  *error);
     return status;
 }
 
@@ -267,7 +270,8 @@ static void held_out_rows_are_compared(void **state)
     assert_ok(fplt__site_memory_charge(memory, asked.data_set, &asked.question,
                                        &fplt__local_data_row_sets(data.rows)->used, &fewer, &error),
               error);
-    assert_int_equal(fplt__questions_compare(data.site, data.rows, memory, &asked, &error),
+    assert_int_equal(fplt__questions_compare(data.site, fplt__local_data_row_sets(data.rows),
+                                             memory, &asked, &error),
                      FPLT_FAILED);
     assert_contains(error.text, "the rows held out differ by 1 ");
     fplt__site_memory_close(memory);

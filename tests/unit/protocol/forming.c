@@ -13,7 +13,7 @@ static struct {
     fplt__site *site;
     fplt__site_action action; /* the last that was no word */
     fplt__site_record stored; /* the last committed */
-    unsigned writes, gathers, asks;
+    unsigned writes, gathers, asks, results;
     fplt__request_kind sent;
     char body[1024]; /* of what was sent */
     int starved;     /* no memory for actions */
@@ -37,6 +37,7 @@ static void take(const fplt__site_action *action)
     w.action = *action;
     w.gathers += action->kind == FPLT__SITE_GATHER;
     w.asks += action->kind == FPLT__SITE_ASK;
+    w.results += action->kind == FPLT__SITE_RESULT;
     if (action->kind == FPLT__SITE_COMMIT) {
         w.stored = *action->record;
         w.writes++;
@@ -162,6 +163,33 @@ static void test_restart(void **state)
     assert_memory_equal(w.action.document, proposal, sizeof proposal);
 }
 
+/* An analysis ends while the run forms, without a model; an end with one is none. */
+static void test_end_of_analysis(void **state)
+{
+    (void)state;
+    uint8_t *bytes;
+    size_t size;
+    fplt_error error;
+    double model[1] = {1};
+    fplt__frame frame = {
+        .kind = FPLT__END, .count = 1, .plan = fplt__document_hash(proposal, sizeof proposal)};
+    agree();
+    assert_int_equal(reply(NULL, 0), FPLT_OK);
+    assert_ok(fplt__frame_make(&frame, NULL, model, NULL, &bytes, &size, &error), error);
+    assert_int_equal(reply(bytes, size), FPLT_OK);
+    fplt__free(bytes);
+    assert_int_equal(w.results, 0);
+    frame.count = 0;
+    assert_int_equal(give((fplt__site_event){.kind = FPLT__SITE_TIME, .now = 1 << 20}), FPLT_OK);
+    assert_int_equal(w.sent, FPLT__NEXT);
+    assert_ok(fplt__frame_make(&frame, NULL, model, NULL, &bytes, &size, &error), error);
+    assert_int_equal(reply(bytes, size), FPLT_OK);
+    fplt__free(bytes);
+    assert_int_equal(w.results, 1);
+    assert_int_equal(w.sent, FPLT__NEXT); /* held until there is another run */
+    assert_contains(w.body, FPLT__HAS_END);
+}
+
 /* A refusal of facts takes the stored consent back before it is sent: the next process asks anew. */
 static void test_refusal(void **state)
 {
@@ -199,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_restart, leave),
+        cmocka_unit_test_teardown(test_end_of_analysis, leave),
         cmocka_unit_test_teardown(test_refusal, leave),
         cmocka_unit_test_teardown(test_no_memory, leave),
     };
