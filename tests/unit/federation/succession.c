@@ -228,6 +228,7 @@ static void the_rest_of_a_promise(void **state)
     } runs[] = {{"{\"epsilon\":\"3\"}", 1e-5, {10, 10}, {10, 11}, 12.0 / 128},
                 {"{\"epsilon\":\"3\"}", 1e-5, {10, 14}, {10, 11}, 15.0 / 128},
                 {"{\"epsilon\":\"3\"}", 1e-5, {10, 1}, {30, 2}, 31.0 / 256},
+                {"{\"epsilon\":\"3\"}", 1e-5, {10, 18}, {10, 18}, 19.0 / 128},
                 {"{\"delta\":\"1e-6\",\"epsilon\":\"3\"}", 1e-6, {10, 10}, {10, 10}, 11.0 / 128}};
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         char sentence[FPLT__SENTENCE];
