@@ -142,6 +142,20 @@ static void each_line_rejects(void **state)
     }
 }
 
+/* A custom cost has no columns whose names could leave. */
+static void facts_of_a_custom_cost(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {FEDERATIONS, OFF, "policy.allow", "measure", NULL};
+    fplt_error error;
+    fplt__proposal proposal =
+        proposal_of("{\"algorithm\":\"fed-plt\",\"loss\":\"custom\",\"rounds\":\"50\"}", "{}");
+    proposal.model.dimension = 3;
+    assert_int_equal(judge(pairs, &proposal, &error), FPLT_FAILED);
+    assert_contains(error.text, "the proposal needs the curvature of the cost");
+    fplt__proposal_clear(&proposal);
+}
+
 /* The federation and authority of the certificate, the last day, and a plan that somebody agreed to. */
 static void other_proposals(void **state)
 {
@@ -349,6 +363,7 @@ static void what_a_policy_allows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(facts_of_a_custom_cost),
         cmocka_unit_test(each_line_rejects),
         cmocka_unit_test(other_proposals),
         cmocka_unit_test(a_person_is_asked_without_a_policy),

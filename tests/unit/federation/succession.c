@@ -251,6 +251,24 @@ static void the_rest_of_a_promise(void **state)
     }
 }
 
+static void little_is_left_of_a_promise(void **state)
+{
+    (void)state;
+    char sentence[FPLT__SENTENCE];
+    double left;
+    fplt_error error;
+    uint64_t whole = (uint64_t)(rate_of(3, 1e-5) * 128); /* rounds of bern that the promise has */
+    fplt__member_row rows[MEMBERS] = {{.seen = 1}, {.charges = whole - 1}, {.seen = 1}};
+    const char *plan = plan_of(1, roster, "{\"epsilon\":\"3\"}", rates);
+    keep(1, FPLT__ROUND, plan, 1, 12, rows);
+    assert_ok(fplt__coordinator_exclude(store, 1, "chur", sentence, &error), error);
+    assert_int_equal(sscanf(followed().last.epsilon, "%lf", &left), 1);
+    assert_true(left > 0 && left < 1);
+    rows[1].charges++;
+    keep(1, FPLT__ROUND, plan, 1, 12, rows);
+    assert_refused(1, "chur", FPLT_UNREACHABLE, "no privacy budget is left");
+}
+
 static void nothing_is_left_of_a_promise(void **state)
 {
     (void)state;
@@ -355,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_only_member_stays, begin, end),
         cmocka_unit_test_setup_teardown(after_the_first_round, begin, end),
         cmocka_unit_test_setup_teardown(the_rest_of_a_promise, begin, end),
+        cmocka_unit_test_setup_teardown(little_is_left_of_a_promise, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_left_of_a_promise, begin, end),
         cmocka_unit_test_setup_teardown(rows_are_withdrawn_after_a_run, begin, end),
         cmocka_unit_test_setup_teardown(the_settings_of_the_next_run, begin, end),
