@@ -56,6 +56,13 @@ int testing_run(const char *name, const struct CMUnitTest *tests, size_t count,
             fail_msg("'%s' does not contain '%s'", (text), (part)); \
     } while (0)
 
+/* Whether a kernel that was named is missing: on this machine, or on every one of another processor. */
+#if defined(__x86_64__)
+#define lacks_kernel(status) ((status) == FPLT_UNSUPPORTED)
+#else
+#define lacks_kernel(status) ((status) == FPLT_UNSUPPORTED || (status) == FPLT_BAD_VALUE)
+#endif
+
 /* Skips the test, saying why, where a file of ../shared is absent. */
 #define need_file(path)                                          \
     do {                                                         \
