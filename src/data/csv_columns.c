@@ -17,6 +17,18 @@ static uint32_t find_column(const fplt__csv_reader *reader, const char *wanted)
     return found;
 }
 
+/* A name that is a number, and not that of its place, is no name: the first line is a row. */
+static int has_data_for_names(const fplt__csv_reader *reader)
+{
+    for (uint32_t i = 0; i < reader->names.count; i++) {
+        double value = 0;
+        if (fplt__number_parse(fplt__lookup_word(&reader->names, i), &value) == FPLT__NUMBER &&
+            value != (double)(i + 1))
+            return 1;
+    }
+    return 0;
+}
+
 static fplt_status no_column(const fplt__csv_reader *reader, const char *what, const char *wanted,
                              fplt_error *error)
 {
@@ -31,6 +43,9 @@ static fplt_status no_column(const fplt__csv_reader *reader, const char *what, c
                           list, i < reader->names.count ? ", ..." : "",
                           reader->names.count == 1 && strpbrk(list, ";\t,|")
                               ? " (separator auto looks for the sign between them)"
+                          : has_data_for_names(reader)
+                              ? "; if the first line is a row and no header, add --header no and "
+                                "name columns by their numbers (--label 3)"
                               : "");
 }
 

@@ -48,6 +48,12 @@ struct reading {
     char why[200];    /* what the parser said */
 };
 
+/* The context of every handler of libreadstat. */
+struct parsing {
+    struct reading *reading;
+    int kind;
+};
+
 enum { FORMAT_SAV, FORMAT_DTA, FORMAT_SAS, FORMAT_XPT };
 
 static const char *version(void)
@@ -80,8 +86,11 @@ static int grow(void *pointer_to_pointer, size_t *capacity, size_t count, size_t
 
 static void take_error(const char *message, void *context)
 {
-    struct reading *reading = context;
+    struct reading *reading = ((struct parsing *)context)->reading;
     snprintf(reading->why, sizeof reading->why, "%s", message);
+    reading->why[strcspn(reading->why, "\r\n")] = 0;
+    for (char *at = reading->why; *at; at++) /* it may quote bytes of a damaged file */
+        *at = *at >= 0x20 && *at < 0x7f ? *at : '?';
 }
 
 /* ---- names and labels ---- */
@@ -119,11 +128,6 @@ static calendar calendar_of(const char *format, int kind)
            : begins_with_one_of(format, days)  ? DAYS_1960
                                                : NO_CALENDAR;
 }
-
-struct parsing {
-    struct reading *reading;
-    int kind;
-};
 
 static int take_variable(int index, readstat_variable_t *variable, const char *labels,
                          void *context)
@@ -383,7 +387,8 @@ static fplt_status read_file(struct reading *reading, int kind)
     fplt_status status = parse(&parsing, take_variable, take_label, NULL);
     if (status)
         return status;
-    qsort(reading->label, reading->labels, sizeof *reading->label, compare_labels);
+    if (reading->labels)
+        qsort(reading->label, reading->labels, sizeof *reading->label, compare_labels);
     for (size_t i = 0; i < reading->columns; i++)
         any |= reading->column[i].is_labelled = reading->column[i].set &&
                                                 !reading->request->no_labels &&

@@ -264,6 +264,10 @@ def damaged_files_of_statistics_programs_get_a_sentence(folder):
     (folder / "nameless.sav").write_bytes(nameless)
     said = run(folder, "data", "inspect", "nameless.sav", "--label", "none", status=2).stderr
     assert "nameless.sav: the file is damaged: column 1 has no name" in said, said
+    table = (TABLES / "clinic.sav").read_bytes()
+    (folder / "unnamed.sav").write_bytes(table.replace(b"AGE=age", b"AGE\xfbage"))
+    said = run(folder, "data", "inspect", "unnamed.sav", "--label", "none", status=2).stderr
+    assert 'it may be damaged' in said and 'Error parsing string "ID=id?AGE?age' in said, said
     for name in ("clinic.sas7bdat", "clinic.xpt", "clinic.sav", "clinic.dta"):
         whole = (TABLES / name).read_bytes()
         for i in range(25):

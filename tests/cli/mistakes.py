@@ -49,6 +49,8 @@ REFUSED = [
     ("predict h.csv m/model.json", "h.csv", "stands before the data"), ("evaluate m/model.json", "DATA"), ("report", "OUT"),
     ("train --data const.csv", "every column is constant", "data inspect"), ("train --data h.csv --out h.csv", "--out"),
     ("train --data h.csv --out /proc/x", "/proc/x", "no folder can be made", "--out"),
+    ("train --data mixed.data", "mixed.data:1", "--header no"), ("train --data h.csv --weights w", "'row-weight' meant"),
+    ("train --data h.csv --event dead", "'schema'", "type: event"), ("train --data h.csv --time days", "type: time"),
     ("train -d h.csv", "two dashes"), ("agent join abc", "abc"), ("privacy", "usage"),
 ]
 WORK = [("-h", "usage"), ("train --data h.csv --rounds 0 --out z", "rounds is 0: nothing was trained"), ("train -h", "[0.5; with --data 0.01]"), ("help train", "--eps"), ("help data inspect", "missing values"), ("-v", "fedplt"),
@@ -60,7 +62,7 @@ def write(folder):
     files = {"h.csv": "site,label,x1,x2\n" + rows, "empty.yaml": "", "typo.yaml": "data: h.csv\nepss: 0.1\n",
              "flat.yaml": "data: h.csv\nepsilon: 2\n", "empty.csv": "", "header.csv": "label,a\n", "oneclass.csv": "label,a\n1,2\n1,3\n",
              "dup.csv": "label,a,a\n1,2,3\n", "ragged.csv": "label,a\n1,2\n0,2,3\n", "inf.csv": "label,a\n1,2\n0,inf\n",
-             "quote.csv": "label,a\n1,\"2\n0,3\n", "x.pdf": "%PDF-1.4\n", "raw.data": "63.0,1.0,1.0\n67.0,1.0,4.0\n",
+             "quote.csv": "label,a\n1,\"2\n0,3\n", "x.pdf": "%PDF-1.4\n", "raw.data": "63.0,1.0,1.0\n67.0,1.0,4.0\n", "mixed.data": "63.0,male,1.0\n67.0,female,4.0\n",
              "gap.csv": "label,a\n1,2\n0,\n1,3\n", "words.csv": "label,a\n1,red\n0,blue\n", "const.csv": "label,a\n1,2\n0,2\n",
              "indent.yaml": "data: h.csv\n  eps: 0.1\n", "comma.yaml": "data: h.csv\neps: 0,01\n", "nocolon.yaml": "data h.csv\n",
              "tab.yaml": "data: h.csv\n\teps: 1\n", "dup.yaml": "data: h.csv\neps: 1\neps: 2\n", "bracket.yaml": "ignore: [a, b\n\n",
