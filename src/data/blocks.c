@@ -1,4 +1,4 @@
-/* Long text files block by block: each block of whole rows, behind the header of its file, is read as a file of its own. */
+/* Long files block by block: each block of whole rows, behind the header of its file, is read as a file of its own. */
 #include "data/blocks.h"
 
 #include "base/memory.h"
@@ -13,7 +13,8 @@ struct fplt__blocks {
     fplt_read_settings settings; /* for the blocks: the format is decided */
     fplt__source source;
     size_t size;   /* bytes of rows in a block, at least */
-    size_t header; /* bytes before the first row */
+    size_t header; /* bytes before the first row of a block */
+    size_t row;    /* bytes of a row of an array; 0: the file is a text */
     size_t at;     /* of the first row that follows */
     char *text;    /* owned: header and rows of a block */
     size_t capacity;
@@ -42,7 +43,7 @@ static size_t header_end(const char *text, size_t size)
 /* What a file looks like is checked in the first block only. */
 static void continue_settings(fplt__blocks *blocks)
 {
-    if (!blocks->settings.missing_codes && blocks->header)
+    if (!blocks->settings.missing_codes && blocks->header && !blocks->row)
         blocks->settings.missing_codes = "none";
 }
 
@@ -62,13 +63,16 @@ static fplt_status begin_blocks(struct fplt__blocks *blocks, const char *path,
     if (status)
         return status;
     int csv = strcmp(format, "csv") == 0, libsvm = strcmp(format, "libsvm") == 0;
-    if (!(csv || libsvm) || blocks->source.view.handle < 0 ||
+    int array = strcmp(format, "npy") == 0;
+    if (!(csv || libsvm || array) || blocks->source.view.handle < 0 ||
         (!before && fplt__source_bytes(&blocks->source) <= blocks->size))
         return not_in_blocks(error);
     blocks->settings = *settings;
-    blocks->settings.format = csv ? "csv" : "libsvm";
+    blocks->settings.format = csv ? "csv" : libsvm ? "libsvm" : "npy";
     blocks->header = csv ? header_end(blocks->source.text, blocks->source.size) : 0;
     blocks->at = blocks->header;
+    if (array && (status = fplt__npy_rows(&blocks->source, &blocks->at, &blocks->row, error)))
+        return status;
     if (csv && (!blocks->header || !settings->feature_names))
         return not_in_blocks(error); /* columns are known by their places among all */
     if (before) {
@@ -123,6 +127,28 @@ static fplt_status load_rows(fplt__blocks *blocks, size_t *rows, fplt_error *err
     }
 }
 
+/* The same of an array, behind a header that says how many rows of it are here. */
+static fplt_status load_array(fplt__blocks *blocks, size_t *rows, fplt_error *error)
+{
+    size_t left = fplt__source_bytes(&blocks->source) - blocks->at;
+    size_t count = blocks->size / blocks->row * blocks->row;
+    count = count ? count : blocks->row;
+    count = count < left ? count : left;
+    char header[FPLT__NPY_HEADER];
+    fplt_status status =
+        fplt__npy_header(&blocks->source, count / blocks->row, header, &blocks->header, error);
+    if (!status)
+        status = fplt__grow(&blocks->text, &blocks->capacity, blocks->header + count, 1,
+                            "a block of a file", error);
+    if (status)
+        return status;
+    memcpy(blocks->text, header, blocks->header);
+    memcpy(blocks->text + blocks->header, blocks->source.text + blocks->at, count);
+    fplt__view_forget(&blocks->source.view, blocks->at, count);
+    *rows = count;
+    return FPLT_OK;
+}
+
 /* Columns of the file that became features, where some have levels. */
 static size_t columns_of(const fplt_dataset *dataset)
 {
@@ -141,7 +167,7 @@ fplt_status fplt__blocks_next(fplt__blocks *blocks, fplt_dataset **dataset, fplt
         fplt__left_out_log(&left_out, blocks->source.name);
         return fplt__view_unchanged(&blocks->source.view, blocks->source.name, error);
     }
-    fplt_status status = load_rows(blocks, &rows, error);
+    fplt_status status = (blocks->row ? load_array : load_rows)(blocks, &rows, error);
     if (!status)
         status = fplt__dataset_read_memory(blocks->source.name, blocks->text, blocks->header + rows,
                                            &blocks->settings, dataset, error);

@@ -1,4 +1,4 @@
-/* Long text files block by block, so that the memory does not grow with the rows. */
+/* Long files block by block, so that the memory does not grow with the rows. */
 #ifndef FPLT_DATA_BLOCKS_H
 #define FPLT_DATA_BLOCKS_H
 
@@ -6,7 +6,7 @@
 
 typedef struct fplt__blocks fplt__blocks;
 
-/* Opens a CSV or LIBSVM file of more than `size` bytes, or of any length where it follows the file of `before`: of several files
+/* Opens a CSV, LIBSVM or NPY file (row after row) of more than `size` bytes, or of any length where it follows the file of `before`: of several files
  * each is one agent, and what a file looks like is checked in the first. `before` is NULL for the first file. What becomes of a row must not depend on other rows, so the settings say
  * which features and classes there are. FPLT_UNSUPPORTED for everything else: the file is then read whole. `settings` and
  * what it points to must outlive the blocks. Released by fplt__blocks_close; NULL is legal there. */

@@ -183,6 +183,13 @@ typedef fplt_status fplt__npy_row(void *context, const double *row, size_t colum
                                   fplt_error *error);
 fplt_status fplt__npy_visit(const fplt__source *source, fplt__npy_row *take, void *context,
                             fplt_error *error);
+/* Of an array row after row: where its first row begins and the bytes of a row. FPLT_UNSUPPORTED for column after column. */
+fplt_status fplt__npy_rows(const fplt__source *source, size_t *start, size_t *row,
+                           fplt_error *error);
+/* The header that the array would have with another number of rows, and its length. */
+enum { FPLT__NPY_HEADER = 256 };
+fplt_status fplt__npy_header(const fplt__source *source, size_t rows, char text[FPLT__NPY_HEADER],
+                             size_t *length, fplt_error *error);
 fplt_status fplt__npy_columns(const fplt__source *source, size_t *columns, fplt_error *error);
 
 /* The rows of a CSV file one by one: first the names of the columns (numbers where there is no

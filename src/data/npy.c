@@ -388,22 +388,56 @@ static fplt_status write_number(fplt__file *file, double value, fplt_error *erro
     return fplt__file_write(file, &bits, sizeof bits, error);
 }
 
-/* Version 1.0; the header is filled with blanks so that the numbers start at a multiple of 64. */
-static fplt_status write_header(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
+/* Version 1.0; the header is filled with blanks so that the numbers start at a multiple of 64. Its length. */
+static size_t put_header(const struct array *array, char bytes[FPLT__NPY_HEADER])
 {
-    char bytes[256];
     memcpy(bytes, fplt__npy_magic, sizeof fplt__npy_magic);
     bytes[6] = 1;
     bytes[7] = 0;
-    int used = snprintf(bytes + 10, sizeof bytes - 10,
-                        "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu, %zu), }",
-                        dataset->rows, dataset->features + 1);
+    int used =
+        snprintf(bytes + 10, FPLT__NPY_HEADER - 10,
+                 "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%zu, %zu), }",
+                 array->big ? '>' : '<', array->kind, array->size, array->rows, array->columns);
     size_t whole = (10 + (size_t)used + 1 + 63) / 64 * 64;
     memset(bytes + 10 + used, ' ', whole - 10 - (size_t)used - 1);
     bytes[whole - 1] = '\n';
     bytes[8] = (char)(whole - 10);
     bytes[9] = 0;
-    return fplt__file_write(file, bytes, whole, error);
+    return whole;
+}
+
+fplt_status fplt__npy_rows(const fplt__source *source, size_t *start, size_t *row,
+                           fplt_error *error)
+{
+    struct array array;
+    fplt_status status = open_array(source, &array, error);
+    if (status)
+        return status;
+    if (array.by_column)
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "%s: the array has column after column",
+                              source->name);
+    *start = (size_t)(array.numbers - source->text);
+    *row = array.columns * array.size;
+    return FPLT_OK;
+}
+
+fplt_status fplt__npy_header(const fplt__source *source, size_t rows, char text[FPLT__NPY_HEADER],
+                             size_t *length, fplt_error *error)
+{
+    struct array array;
+    fplt_status status = open_array(source, &array, error);
+    array.rows = rows;
+    if (!status)
+        *length = put_header(&array, text);
+    return status;
+}
+
+static fplt_status write_header(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
+{
+    char bytes[FPLT__NPY_HEADER];
+    const struct array array = {
+        .kind = 'f', .size = 8, .rows = dataset->rows, .columns = dataset->features + 1};
+    return fplt__file_write(file, bytes, put_header(&array, bytes), error);
 }
 
 static fplt_status write_npy(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)

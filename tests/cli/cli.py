@@ -4,6 +4,7 @@
 usage: tests/cli/cli.py PROGRAM [FOLDER WITH MANUAL PAGES]
 Run from the root of the source tree.
 """
+import array
 import csv
 import gzip
 import io
@@ -599,6 +600,33 @@ def long_libsvm_files_are_predicted_in_blocks(place):
         f"{i % 2 * 2 - 1} 1:{i % 13 - 6}.25 {'' if i % 7 else f'2:{i % 17}.000000000000000000000000 '}4:{-i / 1e5!r}\n"
         for i in range(330000)))
     assert len(predicts_as_from_a_pipe(place, "long.libsvm", "--format", "libsvm")) == 330001
+
+
+@case
+def long_arrays_are_predicted_and_evaluated_in_blocks(place):
+    """Doubles and integers of either order of bytes: the bytes that the same array gives from a pipe, which is read at once."""
+    place.run("data", "generate", "small.npy", "--agents", "1", "--features", "4", "--rows", "60")
+    place.run("train", "--data", "small.npy", "--pictures", "no")
+    for kind, code, size in (("<f8", "d", 8), (">i2", "h", 2)):
+        rows = 8500000 // (4 * size) + 12345
+        for name, columns in (("rows.npy", 4), ("labelled.npy", 5)):
+            numbers = array.array(code, ((i * 7919 + i // 9) % 1000 - 500 for i in range(4 * rows)))
+            if columns == 5:  # the label is the last column
+                made = array.array(code, bytes(5 * rows * size))
+                for k in range(4):
+                    made[k::5] = numbers[k::4]
+                made[4::5] = array.array(code, (i * i % 7 % 2 * 2 - 1 for i in range(rows)))
+                numbers = made
+            if kind[0] == ">":
+                numbers.byteswap()
+            header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}\n".encode()
+            with open(place.folder / name, "wb") as file:
+                file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + numbers.tobytes())
+        assert len(predicts_as_from_a_pipe(place, "rows.npy", "--format", "npy")) == rows + 1
+        words = ["evaluate", "fedplt-out/model.json", "--json", "--format", "npy"]
+        with open(place.folder / "labelled.npy") as file:
+            piped = subprocess.run([PROGRAM, *words, "-"], cwd=place.folder, stdin=file, text=True, capture_output=True, check=True)
+        assert place.run(*words, "labelled.npy").stdout == piped.stdout.replace('"standard input"', '"labelled"')
 
 
 @case
