@@ -173,8 +173,7 @@ static uint32_t columns_of(const fplt__agreement *agreement)
 size_t fplt__agreement_limit(const fplt__agreement *agreement)
 {
     return limit_of(agreement->proposal.members, columns_of(agreement)) +
-           room_of(agreement->proposal.dictionary) + room_of(agreement->dictionary) +
-           room_of(agreement->proposal.analysis.model);
+           room_of(agreement->proposal.dictionary) + room_of(agreement->dictionary);
 }
 
 static fplt_status written(json_t *object, size_t limit, char **text, fplt_error *error)

@@ -468,6 +468,8 @@ static fplt_status read_agreement(const json_t *object, fplt__agreement *a, fplt
     const json_t *proposal = fplt__reader_any(&reader, "proposal", JSON_OBJECT, "an object");
     if (reader.status || (reader.status = read_proposal(proposal, &a->proposal, error)))
         return reader.status;
+    if (*a->proposal.analysis.kind)
+        fplt__reader_refuse(&reader, "proposal", "one that trains: an analysis has no plan");
     read_plan(&reader, a);
     read_pairs(&reader, "resolved", &a->resolved, &a->resolves);
     a->records = read_counts(&reader, "records", a->proposal.members);

@@ -309,6 +309,12 @@ static fplt_status expand_as_before(fplt__agent *agent, unsigned step, fplt_erro
     return status;
 }
 
+static fplt_status refuse_step(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_FAILED,
+                          "the coordinator asks for facts that its proposal does not need");
+}
+
 /* Consent outlives the process that gave it, the rows do not: after a restart they are read again, and get the columns
  * that the earlier process was told. A coordinator that was restarted begins with the first step, so rows that later
  * steps have changed are read again, too. */
@@ -320,6 +326,10 @@ static fplt_status read_data_again(fplt__agent *agent, const fplt__site_action *
     fplt_status status = fplt__agent_proposal_of(action, &proposal, &hash, error);
     if (status)
         return status;
+    if (fplt__is_analysis(&proposal)) { /* of which this agent agreed to the analysis alone */
+        fplt__proposal_clear(&proposal);
+        return refuse_step(error);
+    }
     if (action->step == FPLT__FACTS_FORM && agent->material &&
         fplt__local_data_is_changed(agent->material)) {
         fplt__local_data_destroy(agent->material);
@@ -353,10 +363,9 @@ static fplt_status gather_facts(fplt__agent *agent, const fplt__site_action *act
     if (status)
         return status;
     if (action->step >= FPLT__FACTS_STEPS || !(agent->facts >> action->step & 1))
-        return fplt_error_set(error, FPLT_FAILED,
-                              agent->facts ? "the coordinator asks for facts that its proposal "
-                                             "does not need"
-                                           : "the coordinator asks for facts, but its proposal "
+        return agent->facts ? refuse_step(error)
+                            : fplt_error_set(error, FPLT_FAILED,
+                                             "the coordinator asks for facts, but its proposal "
                                              "promises privacy");
     if ((needs_columns(action->step) && !fplt__local_data_is_settled(agent->material)) ||
         (needs_formula(action->step) &&
