@@ -21,18 +21,18 @@ typedef struct fplt_solver fplt_solver;
 FPLT_API const fplt_solver *fplt_solver_find(const char *name);
 FPLT_API const fplt_solver *fplt_solver_list(size_t index);
 
-/* How an agent trains. */
 typedef struct fplt_training {
     const fplt_solver *solver;
     double step;      /* gamma; 0: the algorithm's own choice for the agent's curvature */
-    uint32_t epochs;  /* N_e: gradient or Newton steps, or passes over the data (see by_pass) */
+    uint32_t epochs;  /* N_e: gradient or Newton steps, or passes (by_pass) */
     uint32_t batch;   /* stochastic solvers: records a minibatch, at most q_i */
-    int replacement;  /* stochastic solvers: draw records with replacement */
-    int by_pass;      /* stochastic solvers: an epoch is ceil(q_i / batch) steps, not one */
+    int replacement;  /* the same: with replacement */
+    int by_pass;      /* the same: an epoch is ceil(q_i / batch) steps */
     double noise_tau; /* noisy solvers: each step adds N(0, 2 step tau^2) to every coordinate */
     double tolerance; /* Newton, L-BFGS: stop at ||grad d|| <= tolerance max(1, ||w||) */
     uint32_t memory;  /* L-BFGS: pairs kept */
     void *context;    /* for a custom solver */
+    double decay;     /* factor of step a round; 0: 1 */
 } fplt_training;
 
 /* gradient, automatic step, 5 epochs, batch 32 without replacement, an epoch is a step. */

@@ -182,3 +182,22 @@ def test_callbacks_stop_a_run():
     costs, _ = quadratics()
     found = fedplt.minimise(costs, 4, callback=lambda now: now["round"] == 3)
     assert found.outcome == "stopped" and found.rounds == 3
+
+
+def test_the_step_decays_from_round_to_round():
+    """FedAvg in plain NumPy: two gradient steps of gamma 0.9^k in round k, then the mean."""
+    costs, _ = quadratics()
+    x = np.zeros(4)
+    for number in range(12):
+        ends = []
+        for cost in costs:
+            w = x
+            for _ in range(2):
+                w = w - 0.02 * 0.9**number * cost.gradient(w)
+            ends.append(w)
+        x = sum(ends) / 3
+    common = dict(algorithm="fedavg", gamma=0.02, epochs=2, rounds=12, tolerance=0)
+    assert np.allclose(fedplt.minimise(costs, 4, gamma_decay=0.9, **common).x, x, rtol=1e-13, atol=0)
+    assert not np.allclose(fedplt.minimise(costs, 4, **common).x, x, rtol=1e-3)
+    with pytest.raises(fedplt.Error, match="gamma.decay.*must be.*above 0"):
+        fedplt.minimise(costs, 4, gamma_decay=0.0, **common)

@@ -202,7 +202,8 @@ def test_an_agent_that_is_killed_goes_on_with_the_same_bits(place, aggregate):
     {"algorithm": "fed-plt", "participation": "fixed", "active": 2, "seed": 5},
     {"algorithm": "scaffold", "participation": "round-robin", "active": 2},
     {"algorithm": "fed-newton", "epochs": None}, {"algorithm": "fedlin"},
-], ids=["fed-plt, two of three", "scaffold, in turn", "fed-newton", "fedlin, two exchanges"])
+    {"algorithm": "fedavg", "gamma": 0.05, "gamma-decay": 0.8},
+], ids=["fed-plt, two of three", "scaffold, in turn", "fed-newton", "fedlin, two exchanges", "fedavg, a step that decays"])
 def test_algorithms_and_partial_participation_give_the_bits_of_one_process(place, train):
     """In threads of this process, with plain sums."""
     train = {name: value for name, value in {**TRAIN, "rounds": 8, **train}.items() if value is not None}
@@ -219,7 +220,7 @@ def test_algorithms_and_partial_participation_give_the_bits_of_one_process(place
         for one in (leader, *agents):
             one.stop()
             one.join(20)
-    assert weights(outcome["model"]) == here(**{"epochs": None, **train}).x.tolist()
+    assert weights(outcome["model"]) == here(**{"epochs": None, **{name.replace("-", "_"): value for name, value in train.items()}}).x.tolist()
 
 
 @pytest.mark.parametrize("of_agent, says", [

@@ -1,4 +1,7 @@
 """Torch modules as costs."""
+import json
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -122,3 +125,117 @@ def test_gradients_stay_on_whatever_happens():
     site.module.register_forward_hook(lambda *_: seen.append(torch.is_grad_enabled()))
     site.hits(site.start())
     assert seen == [True, True] and torch.is_grad_enabled()
+
+
+def normalised(seed=0):
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.BatchNorm1d(6), torch.nn.ReLU(), torch.nn.Dropout(0.2),
+                               torch.nn.Linear(6, 2)).double()
+
+
+def norm_sites(**more):
+    random = np.random.default_rng(5)
+    made = []
+    for shift in (0.0, 1.0):
+        X = random.normal(size=(40, 3)) + shift
+        made.append(fedplt.torch.Site(normalised(), torch.nn.functional.cross_entropy, X, (X[:, 0] > shift).astype(int),
+                                      **more))
+    return made
+
+
+@pytest.mark.parametrize("buffers", ["local", "averaged"])
+def test_calls_depend_on_their_arguments_only(buffers):
+    """Batch normalisation and dropout: what was called before changes nothing, nor does torch's own generator."""
+    site, again = norm_sites(buffers=buffers)[0], norm_sites(buffers=buffers)[0]
+    x = site.start() + 0.01
+    again.value_and_gradient(x + 1), again.batch_gradient(x - 1, np.arange(7)), again.hits(x + 2)
+    torch.manual_seed(99)
+    before = torch.random.get_rng_state()
+    assert site.batch_gradient(x, np.arange(9)).tobytes() == again.batch_gradient(x, np.arange(9)).tobytes()
+    assert site.value(x) == again.value(x) and site.hits(x) == again.hits(x)
+    assert site.batch_gradient(x, np.arange(9)).tobytes() != site.batch_gradient(x, np.arange(1, 10)).tobytes()
+    assert torch.equal(before, torch.random.get_rng_state())
+    v, t = np.random.default_rng(1).normal(size=site.dimension), 1e-6
+    site.module[3].p = 0.0  # a mask that changes with x has no derivative
+    w = np.concatenate([v[:site._trained], np.zeros(site._statistics)])
+    slope = (site._loss(x + t * w)[0] - site._loss(x - t * w)[0]).item() / (2 * t)
+    assert slope == pytest.approx(site.gradient(x)[:site._trained] @ v[:site._trained], rel=1e-6)
+
+
+def test_averaged_statistics_become_the_mean_of_the_sites():
+    parts = norm_sites(buffers="averaged")
+    assert parts[0].dimension == 6 * 3 + 6 + 6 + 6 + 6 * 2 + 2 + 12
+    for site in parts:
+        site.module[3].p = 0.0
+    run = fedplt.minimise(parts, start=parts[0].start(), algorithm="fedavg", gamma=0.3, epochs=1, rounds=60, tolerance=0)
+    own = []
+    for site in parts:
+        site._put(run.x)
+        with site._training():
+            own.append(site._measure(None))
+    assert np.allclose(run.x[-12:], np.mean(own, axis=0), atol=0.05) and not np.allclose(*own, atol=0.2)
+    module = parts[0].load(run.x)
+    assert np.allclose(module[1].running_mean.numpy(), run.x[-12:-6])
+    assert sum(site.hits(run.x) for site in parts) > 60
+
+
+def test_local_statistics_are_those_of_the_rows():
+    one, other = norm_sites()
+    x = one.start()
+    hidden = one.X.numpy() @ one.module[0].weight.detach().numpy().T + one.module[0].bias.detach().numpy()
+    module = one.load(x)
+    assert np.allclose(module[1].running_mean.numpy(), hidden.mean(0)) and other.dimension == 6 * 3 + 6 + 12 + 14
+    assert np.allclose(module[1].running_var.numpy(), hidden.var(0, ddof=1))
+    with pytest.raises(fedplt.BadValue, match="buffers is 'none', but must be one of local, averaged"):
+        norm_sites(buffers="none")
+
+
+def test_a_digest_covers_what_changes_the_cost():
+    X, y = np.zeros((4, 3)), np.array([0, 1, 0, 1])
+
+    def of(module=None, loss=torch.nn.functional.cross_entropy, **more):
+        return fedplt.torch.Site(module or normalised(), loss, X, y, name="net", **more).digest
+
+    assert of() == of() and len({of(), of(normalised(1)), of(alpha=0.1), of(buffers="averaged"), of(mlp()),
+                                 of(loss=torch.nn.functional.multi_margin_loss)}) == 6
+    site = fedplt.torch.Site(mlp(), torch.nn.functional.cross_entropy, X, y, name="net")
+    assert site.load(np.zeros(site.dimension))[0].weight.tolist() == mlp()[0].weight.tolist()
+
+
+def test_a_network_over_tls_gives_the_bits_of_one_process(tmp_path):
+    """Three agents in threads: minibatches by the library's streams, batch normalisation, dropout, a step that decays.
+    tests/whole/digits runs processes that are killed."""
+    from fedplt import federation
+
+    names, address = ["north", "south", "west"], f"127.0.0.1:{federation.free_port()}"
+    train = {"algorithm": "fedavg", "solver": "sgd", "batch": 10, "epochs": 3, "gamma": 0.2, "gamma_decay": 0.9, "rounds": 5,
+             "tolerance": 0}
+    random = np.random.default_rng(7)
+    rows = [(X, (X[:, 0] > X[:, 1]).astype(int)) for X in random.normal(size=(3, 40, 3))]
+
+    def parts():
+        return [fedplt.torch.Site(normalised(), torch.nn.functional.cross_entropy, X, y, buffers="averaged", name="net",
+                                  curvature=(-1.0, 10.0)) for X, y in rows]
+
+    federation.found(tmp_path / "home", "trial", address)
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "agent.pem").write_text(federation.sign(tmp_path / "home", federation.request(tmp_path / name, name)))
+    costs = parts()
+    policy = {"federations": ["trial"], "epsilon": "off", "models": [costs[0].digest], "models-off": [costs[0].digest]}
+    leader = fedplt.Coordinator(
+        federation="trial", listen=address, folder=tmp_path / "home", roster=names, out=tmp_path / "out", once=True,
+        train={"loss": "custom", **{key.replace("_", "-"): value for key, value in train.items()}},
+        model={key: getattr(costs[0], key) for key in ("name", "version", "dimension", "digest")}).start()
+    agents = [fedplt.Agent(cost=cost, coordinator="https://" + address, folder=tmp_path / name, out=tmp_path / name / "out",
+                           once=True, proxy="off", policy=policy).start() for cost, name in zip(costs, names)]
+    try:
+        outcome = leader.join(60)
+        assert outcome is not None and outcome["finished"], leader.events
+    finally:
+        for one in (leader, *agents):
+            one.stop()
+            one.join(20)
+    found = json.loads(pathlib.Path(outcome["model"]).read_text())
+    assert found["weights"] == fedplt.minimise(parts(), **train).x.tolist() and any(found["weights"])
+    assert found["training"]["accuracy"] == sum(cost.hits(np.array(found["weights"])) for cost in parts()) / 120

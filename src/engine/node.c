@@ -87,7 +87,7 @@ static fplt_agent view_of(fplt_node *node, fplt_local *local, uint64_t round)
     *local = (fplt_local){
         .problem = {.objective = settings->objective, .agent = settings->cost},
         .training = settings->training,
-        .step = node->step,
+        .step = fplt__decayed_step(&settings->training, node->step, round),
         .curvature = settings->curvature,
         .seed = node->plan.seed,
         .round = round,

@@ -12,6 +12,7 @@
 #include "engine/hub_node.h"
 #include "engine/member.h"
 #include "objective/objective.h"
+#include "solver/solver.h"
 
 /* Numbers that an agent keeps, so many of which are brought near before its turn. */
 enum { APPROACHED = 64 };
@@ -46,7 +47,8 @@ static void fill_view(struct fplt__threads *threads, unsigned number, unsigned s
     local->problem.linear = local->problem.centre = NULL;
     local->problem.inverse_rho = 0;
     local->training = *fplt__threads_training(threads, identity);
-    local->step = threads->step[place];
+    local->step = fplt__decayed_step(&local->training, threads->step[place],
+                                     threads->round ? threads->round->number : 0);
     local->curvature = threads->curvatures[place];
     local->seed = threads->plan.seed;
     local->round = threads->round ? threads->round->number : 0;

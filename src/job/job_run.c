@@ -93,6 +93,7 @@ fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_sou
         return status;
     training->step =
         fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
+    training->decay = fplt_settings_real(settings, "gamma-decay");
     training->epochs = fplt_settings_is_auto(settings, "epochs")
                            ? 0
                            : (uint32_t)fplt_settings_integer(settings, "epochs");

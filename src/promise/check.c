@@ -163,6 +163,7 @@ static const struct conflict {
      "that the output is then not private"},
     {"start", wants_model,
      "nothing is known of what the starting model was trained on; start from zero"},
+    {"gamma-decay", NULL, "the promise is for the same step in every round"},
     {"uncoordinated", NULL, "all agents need the same training for one promise"},
     {"tau", NULL, "the noise belongs to the promise; give privacy.tau instead"},
     {"checkpoint", NULL,

@@ -43,6 +43,18 @@ fplt_training fplt_training_defaults(void)
     };
 }
 
+/* By squaring, so that every machine has the same bits. */
+double fplt__decayed_step(const fplt_training *training, double step, uint64_t round)
+{
+    double factor = training->decay;
+    if (!(factor > 0) || factor == 1)
+        return step;
+    for (; round; round >>= 1, factor *= factor)
+        if (round & 1)
+            step *= factor;
+    return step;
+}
+
 /* Doubles rounded up to whole cache lines. */
 static size_t lines(size_t count)
 {
@@ -83,6 +95,10 @@ fplt_status fplt__training_check(const fplt_training *training, const fplt_objec
     if (!(training->step >= 0 && isfinite(training->step)))
         return fplt_error_set(error, FPLT_BAD_VALUE, "gamma is %g, but it must be above 0",
                               training->step);
+    if (!(training->decay >= 0 && training->decay <= 1))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "gamma-decay is %g, but it must be above 0 and at most 1",
+                              training->decay);
     if (solver->traits & FPLT_STOCHASTIC && !training->batch)
         return fplt_error_set(error, FPLT_BAD_VALUE, "batch is 0, but %s needs at least 1",
                               solver->name);

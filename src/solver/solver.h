@@ -31,6 +31,9 @@ fplt_status fplt__check_finite(const double *w, size_t count, fplt_error *error)
 /* Whether it takes a step size: plain gradient steps and those with a rule of their own do. */
 int fplt__solver_has_step(const fplt_solver *solver);
 
+/* The step of a round, by training->decay; `step` is that of round 0. */
+double fplt__decayed_step(const fplt_training *training, double step, uint64_t round);
+
 /* Doubles of scratch for a run, the objective's included (fplt__local_scratch); doubles of state an
  * agent (fplt__solver_state), 0 where the solver keeps none. training->solver is not NULL. */
 size_t fplt__local_scratch(const fplt_objective *objective, const fplt_training *training);
