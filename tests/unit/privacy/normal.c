@@ -5,7 +5,7 @@
 #include "fedplt/privacy.h"
 #include "fedplt/random.h"
 #include "privacy/binomial.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 #include "privacy/privacy.h"
 
 static void log_cdf_is_accurate(void **state)
