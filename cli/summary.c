@@ -80,6 +80,7 @@ static json_t *fit_json(const fplt_fit *fit)
         {"f_numerator", fit->f_numerator},
         {"f_denominator", fit->f_denominator},
         {"f_p", fit->f_p},
+        {"dispersion", fit->dispersion},
     };
     json_t *made = json_object();
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -103,11 +104,13 @@ static void print_fit(const fplt_fit *fit)
                         "%.3g; McFadden's R-squared %.4g",
                         fit->chi_squared, fit->chi_freedom, fit->chi_p, fit->pseudo_r2);
     if (!isnan(fit->f))
-        cli_text_format(&out,
-                        "\nF %.5g on %.0f and %.0f degrees of freedom, p %.3g; R-squared %.4g, "
-                        "adjusted %.4g",
-                        fit->f, fit->f_numerator, fit->f_denominator, fit->f_p, fit->r2,
-                        fit->adjusted_r2);
+        cli_text_format(&out, "\nF %.5g on %.0f and %.0f degrees of freedom, p %.3g", fit->f,
+                        fit->f_numerator, fit->f_denominator, fit->f_p);
+    if (!isnan(fit->f) && !isnan(fit->r2))
+        cli_text_format(&out, "; R-squared %.4g, adjusted %.4g", fit->r2, fit->adjusted_r2);
+    if (!isnan(fit->dispersion))
+        cli_text_format(&out, "\ndispersion %.5g on %.0f degrees of freedom (Pearson)",
+                        fit->dispersion, fit->rows - fit->parameters);
     if (!isnan(fit->sigma))
         cli_text_format(&out, "\nresidual standard error %.5g on %.0f degrees of freedom",
                         fit->sigma, fit->rows - fit->parameters);

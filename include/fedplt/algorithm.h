@@ -88,7 +88,10 @@ enum fplt_allowance {
     FPLT_NEEDS_MIXING = 256,   /* cohorts must overlap from round to round */
     FPLT_SENDS_MEASURES =
         512, /* all that agents send is gradient and value of their cost at the broadcast, as they are */
-    FPLT_SENDS_HESSIANS = 1024 /* agents send second derivatives of their cost, whole or in parts */
+    FPLT_SENDS_HESSIANS =
+        1024, /* agents send second derivatives of their cost, whole or in parts */
+    FPLT_SEARCHES_STEP =
+        2048 /* the coordinator searches every step: no bound on the curvature is needed */
 };
 
 struct fplt_algorithm {

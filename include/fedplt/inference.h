@@ -16,8 +16,9 @@ extern "C" {
 /* The sums behind standard errors; a model carries them where they were computed. Both matrices are
  * row-major, dimension x dimension. */
 struct fplt_inference {
-    double records;      /* sum of the weights of the rows whose sums they are */
-    double dispersion;   /* factor of the covariance: 1, or the variance of the residuals */
+    double records; /* sum of the weights of the rows whose sums they are */
+    double
+        dispersion; /* factor of the covariance: 1, the variance of the residuals, or that of y/mu (gamma) */
     int penalised;       /* the cost had a regulariser or h: coefficients are shrunk */
     int by_rows;         /* every row counted alike */
     double *information; /* owned: Hessian of the losses */
@@ -28,10 +29,11 @@ struct fplt_inference {
     double events;      /* of these, rows of the second of two classes or with an event */
     double losses;      /* sum of the losses */
     double log_weights; /* sum of the logarithms of the weights */
-    double constant;    /* minus the log-likelihood minus the losses: log y! of counts */
+    double constant;    /* sum over the rows of log y! of counts, of log y of the loss gamma */
     double zero_losses; /* losses where all coefficients are 0 */
     double
         null_losses; /* losses with nothing but an intercept, where the model has one; NaN: not known */
+    double pearson; /* gamma: Pearson's statistic, the sum of (y/mu - 1)^2; otherwise 0 */
 };
 
 typedef struct fplt_summary_settings {
@@ -67,7 +69,9 @@ typedef struct fplt_fit {
     double chi_squared, chi_freedom, chi_p; /* likelihood-ratio test against the null model */
     double pseudo_r2;                       /* McFadden's */
     double r2, adjusted_r2, sigma;          /* least squares; sigma: residual standard error */
-    double f, f_numerator, f_denominator, f_p;
+    double f, f_numerator, f_denominator,
+        f_p;           /* least squares; gamma: of the fall of the deviance */
+    double dispersion; /* gamma: Pearson's */
 } fplt_fit;
 
 /* Of the model's own sums. FPLT_UNSUPPORTED, with the reason, where it has none. */

@@ -77,7 +77,7 @@ FPLT_API fplt_status fplt_model_dataset(const fplt_model *model, const char *con
 /* Predicts for transformed rows: of fplt_model_dataset, or after fplt_transform_apply with the model's transform. Labels are
  * not read. Each array may be NULL. `scores` has count x outputs numbers, `probabilities` count x
  * classes (FPLT_UNSUPPORTED unless fplt_model_has_probabilities), `predicted` count: the number of the class; in regression
- * the score; with poisson the expected count; with cox the hazard relative to a row of zeros. FPLT_BAD_VALUE for rows with
+ * the score; with poisson and gamma the mean; with cox the hazard relative to a row of zeros. FPLT_BAD_VALUE for rows with
  * another number of features. */
 FPLT_API fplt_status fplt_model_predict(const fplt_model *model, const fplt_rows *rows,
                                         double *scores, double *probabilities, double *predicted,
@@ -96,7 +96,7 @@ typedef struct fplt_quality {
     double precision, recall;
     double brier;       /* squared distance of the probabilities from what happened */
     double r2;          /* regression: share of the labels' variance that is explained */
-    double deviance;    /* poisson: mean over the rows */
+    double deviance;    /* poisson, gamma: mean over rows */
     double concordance; /* survival: Harrell's C over pairs of one agent */
     double
         weight; /* sum of the rows' weights, by which they count in every measure; NaN: all count alike */

@@ -19,17 +19,18 @@ extern "C" {
 typedef struct fplt_objective fplt_objective;
 
 typedef struct fplt_objective_settings {
-    const char *loss; /* logistic, softmax, least-squares, huber, squared-hinge, poisson, cox */
+    const char *
+        loss; /* logistic, softmax, least-squares, huber, squared-hinge, poisson, gamma, probit, cox */
     const char *regulariser; /* ridge: ||x||^2/2; nonconvex: sum x_j^2/(1 + x_j^2); none */
     double weight;           /* of the regulariser: the paper's epsilon */
     double huber_delta;
-    int intercept;  /* one more coordinate an output, not regularised */
-    int weigh_rows; /* scale f_i by q_i / mean q, so that all rows count alike */
-    double clip;    /* 0, or the largest norm of a record's loss gradient: gradients scale longer
+    int intercept;      /* a coordinate an output, not regularised */
+    int weigh_rows;     /* scale f_i by q_i / mean q: all rows count alike */
+    double clip;        /* 0, or the largest norm of a record's gradient: gradients scale longer
                        ones down; values, second derivatives and curvature do not */
-    const char *kernel; /* NULL: the fastest of this machine; reference, avx2, avx512 */
-    /* poisson: above this linear predictor a parabola continues exp, so that the cost is smooth;
-     * 0: one more than the logarithm of the largest label, at least 1 */
+    const char *kernel; /* NULL: this machine's fastest; reference, avx2, avx512 */
+    /* poisson: above this linear predictor a parabola continues exp; 0: one more than the logarithm of the largest
+     * label, at least 1 */
     double predictor_bound;
     /* weigh_rows, where the data set lacks agents of the federation: number of all agents, and sum
      * of the weights of all rows (1 each where rows have none); 0: the data set has all */

@@ -44,7 +44,8 @@ typedef struct fplt_facts {
     uint32_t agents, cohort;  /* roster; fplt_expected_cohort, at most `agents`; 0: all */
     uint32_t epochs;          /* local, of a round: most of all agents, or of the agent at hand */
     size_t dimension;
-    int claim; /* a privacy claim is to be made */
+    int claim;     /* a privacy claim is to be made */
+    int unbounded; /* `curvature` is no bound */
 } fplt_facts;
 
 /* What everyone knows of a round. */

@@ -168,7 +168,7 @@ class Model:
         return self._predict(X, "probabilities")
 
     def predict(self, X: Any) -> Vector:
-        """Numbers of classes, or expected values (a count with poisson, a relative hazard with cox)."""
+        """Numbers of classes, or expected values (a count with poisson, a mean with gamma, a relative hazard with cox)."""
         return self._predict(X, "predicted")
 
     @property

@@ -416,7 +416,8 @@ class FedPLTClassifier(ClassifierMixin, _Federated):  # type: ignore[misc]
 
 
 class FedPLTRegressor(RegressorMixin, _Federated):  # type: ignore[misc]
-    __doc__ = "Least squares over sites; with loss=\"huber\" robust to outliers." + _PARAMETERS
+    __doc__ = ("Least squares over sites; with loss=\"huber\" robust to outliers, with loss=\"gamma\" of positive numbers whose "
+               "mean has a linear logarithm.") + _PARAMETERS
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """The expected value of every row."""

@@ -32,7 +32,7 @@ def _dataset(X: Any, y: Any, sites: Any, loss: Any, settings: dict[str, Any]) ->
         settings.setdefault("partition", "shuffled")
         sites = None
     labels, given_task = np.asarray(y), settings.pop("task", None)
-    counted = loss in ("least-squares", "huber", "poisson")
+    counted = loss in ("least-squares", "huber", "poisson", "gamma")
     task = ("survival" if loss == "cox" else "regression" if counted or
             (loss is None and labels.dtype.kind == "f" and len(np.unique(labels)) > 2) else "binary")
     return Dataset(X, labels, sites, task=task if given_task in (None, "auto") else given_task)

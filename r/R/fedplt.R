@@ -3,14 +3,16 @@
 # What the library calls a family; refused with a reason where it has none.
 loss_of <- function(family) {
   known <- c("binomial logit" = "logistic", "quasibinomial logit" = "logistic", "gaussian identity" = "least-squares",
-             "poisson log" = "poisson", "quasipoisson log" = "poisson")
+             "poisson log" = "poisson", "quasipoisson log" = "poisson", "Gamma log" = "gamma", "binomial probit" = "probit")
   found <- known[paste(family$family, family$link)]
   if (is.na(found))
-    refuse("family is ", family$family, " with link ", family$link, ", but must be one of binomial (logit), ",
-           "quasibinomial (logit), gaussian (identity), poisson (log), quasipoisson (log) and multinomial()",
+    refuse("family is ", family$family, " with link ", family$link, ", but must be one of binomial (logit, probit), ",
+           "quasibinomial (logit), gaussian (identity), poisson (log), quasipoisson (log), Gamma (log) and multinomial()",
            status = "unsupported")
   found[[1L]]
 }
+
+is_binary <- function(loss) loss %in% c("logistic", "probit")
 
 as_family <- function(family, env) {
   if (is.character(family)) {
@@ -177,8 +179,8 @@ fit_matrix <- function(x, y, site, family, weights, offset, penalty, alpha, priv
   design <- find_design(x, rows, has_intercept, privacy)
   train <- function(control) {
     trained <- train_design(x, design, rows, site, rows$label, rows$weight, rows$offset,
-                            if (loss == "logistic") "binary" else "regression",
-                            if (loss == "logistic") response$classes, loss, penalty, alpha, control, privacy)
+                            if (is_binary(loss)) "binary" else "regression",
+                            if (is_binary(loss)) response$classes, loss, penalty, alpha, control, privacy)
     finish_glm(x, response, offset, family, trained, design, has_intercept, n)
   }
   fit <- train(control)
@@ -244,7 +246,7 @@ library_rows <- function(response, loss, offset) {
   counted <- which(response$weights > 0)
   weight <- response$weights
   if (!length(counted)) refuse("weights leaves no row: none is above 0")
-  if (loss != "logistic") {
+  if (!is_binary(loss)) {
     return(list(index = counted, n = length(y), label = y[counted], weight = weight[counted], offset = offset[counted]))
   }
   yes <- counted[y[counted] > 0]

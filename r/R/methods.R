@@ -165,7 +165,7 @@ deviance.fedplt <- function(object, ...) object$deviance
 nobs.fedplt <- function(object, ...) sum(object$prior.weights != 0)
 
 logLik.fedplt <- function(object, ...) {
-  p <- object$rank + (object$family$family == "gaussian")
+  p <- object$rank + (object$family$family %in% c("gaussian", "Gamma"))
   structure(p - object$aic / 2, nobs = stats::nobs(object), df = p, class = "logLik")
 }
 

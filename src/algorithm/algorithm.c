@@ -179,6 +179,18 @@ const char *fplt__algorithm_lacks(const fplt_algorithm *a)
     return NULL;
 }
 
+fplt_status fplt__algorithm_check_bound(const fplt_algorithm *algorithm, int unbounded,
+                                        fplt_error *error)
+{
+    if (!unbounded || algorithm->allows & FPLT_SEARCHES_STEP)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "%s takes its steps from a bound on the curvature, but the curvature "
+                          "of this loss has none; use fed-newton or fed-lbfgs, which search "
+                          "their steps, with every agent active",
+                          algorithm->name);
+}
+
 fplt_status fplt__algorithm_resolve(const fplt_algorithm *algorithm, const fplt_facts *facts,
                                     double *parameter, fplt_error *error)
 {
@@ -186,6 +198,8 @@ fplt_status fplt__algorithm_resolve(const fplt_algorithm *algorithm, const fplt_
     if (!status)
         status = check_ranges(algorithm, parameter, error);
     if (status)
+        return status;
+    if ((status = fplt__algorithm_check_bound(algorithm, facts->unbounded, error)))
         return status;
     if (algorithm->choose)
         algorithm->choose(facts, parameter);

@@ -37,7 +37,7 @@ const fplt_algorithm fplt__fed_lbfgs = {
               .exchange = {{.down = 1, .up = 1, .up_scalars = 1}},
               .local_model = -1},
     .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_COMPOSITE |
-              FPLT_ALLOWS_ANY_START | FPLT_SENDS_MEASURES,
+              FPLT_ALLOWS_ANY_START | FPLT_SENDS_MEASURES | FPLT_SEARCHES_STEP,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "it compares the sum of all gradients between rounds; use fed-lbfgs-partial",

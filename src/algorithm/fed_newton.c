@@ -63,7 +63,7 @@ const fplt_algorithm fplt__fed_newton = {
               .exchange = {{.down = 1}},
               .local_model = -1},
     .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_COMPOSITE |
-              FPLT_ALLOWS_ANY_START | FPLT_SENDS_HESSIANS,
+              FPLT_ALLOWS_ANY_START | FPLT_SENDS_HESSIANS | FPLT_SEARCHES_STEP,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "its step is Newton's for the sum of all costs; use fed-newton-partial",

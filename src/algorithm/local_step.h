@@ -4,6 +4,9 @@
 
 #include "fedplt/algorithm.h"
 
+/* FPLT_UNSUPPORTED where costs whose curvature has no bound meet a method that takes its steps from one. */
+fplt_status fplt__algorithm_check_bound(const fplt_algorithm *algorithm, int unbounded,
+                                        fplt_error *error);
 /* Fills what is auto, refuses what its row does not allow, and checks the whole. */
 fplt_status fplt__algorithm_resolve(const fplt_algorithm *algorithm, const fplt_facts *facts,
                                     double *parameter, fplt_error *error);

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "engine/hub_node.h"
 #include "engine/ranks.h"
+#include "objective/objective_access.h"
 #include "participation/participation.h"
 #include "prox/prox_access.h"
 
@@ -175,6 +176,7 @@ static fplt_status resolve(fplt_engine *engine, fplt_error *error)
     engine->facts.cohort = fplt_expected_cohort(engine->participation);
     engine->facts.epochs = most_epochs(engine);
     engine->facts.dimension = engine->plan.dimension;
+    engine->facts.unbounded = fplt__objective_is_unbounded(engine->objective);
     engine->given = given_parameter(settings);
     if ((status = sharing_training(engine, &training, error)) ||
         (status = fplt_plan_resolve(settings->algorithm, settings->parameter, training,

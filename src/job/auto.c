@@ -21,6 +21,7 @@
 #include "engine/agents_map.h"
 #include "fedplt/theory.h"
 #include "objective/objective.h"
+#include "objective/objective_access.h"
 #include "solver/solver.h"
 #include "theory/theory.h"
 
@@ -379,6 +380,9 @@ fplt_status fplt__auto_resolve(const fplt_objective *objective, const fplt_run_s
     fplt_curvature *curvatures = NULL;
     fplt_status status = check_own_epochs(run, agents, error);
     memset(choice, 0, sizeof *choice);
+    if (!status)
+        status = fplt__algorithm_check_bound(run->algorithm,
+                                             fplt__objective_is_unbounded(objective), error);
     if (status)
         return status;
     if (!(run->curvature.highest > 0)) {

@@ -41,7 +41,8 @@ void fplt__outline_clear(fplt__outline *outline)
     memset(outline, 0, sizeof *outline);
 }
 
-/* The shape of the problem without data: rows of zeros, a label of each class. */
+/* The shape of the problem without data: rows of zeros, a label of each class, and 1 in a regression, which every loss
+ * takes. */
 static fplt_status phantom(const fplt__form *form, const fplt_objective_settings *cost,
                            fplt_objective **objective, fplt_error *error)
 {
@@ -54,7 +55,9 @@ static fplt_status phantom(const fplt__form *form, const fplt_objective_settings
         return status;
     if (!(status = fplt__alloc_into(&label, rows, sizeof *label, "a plan", error))) {
         for (size_t i = 0; i < rows; i++)
-            label[i] = form->task == FPLT_TASK_BINARY ? 2.0 * (double)i - 1 : (double)i;
+            label[i] = form->task == FPLT_TASK_BINARY       ? 2.0 * (double)i - 1
+                       : form->task == FPLT_TASK_REGRESSION ? 1
+                                                            : (double)i;
         static const uint32_t no_column = 0;
         static const double no_value = 0;
         fplt_rows shape = {.count = rows,

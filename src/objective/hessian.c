@@ -370,3 +370,20 @@ fplt_status fplt__records_add_pairs(const fplt_objective *o, uint32_t agent, con
     move_pairs(o, &shard->matrix, share * share, unit * unit, triangle, scores);
     return FPLT_OK;
 }
+
+double fplt__records_squared_slopes(const fplt_objective *o, uint32_t agent, const double *x,
+                                    double *scratch)
+{
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
+    fplt__records_room room = fplt__records_divide(o, scratch);
+    const double *weights = fplt__records_gather(o, x, room.weights);
+    double sum = 0;
+    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
+        fplt__block block = fplt__records_block_at(o, shard, &room, first);
+        fplt__records_margins(o, shard, first, &block, weights, room.margins);
+        o->loss->slope(&block, room.margins);
+        for (size_t r = 0; r < block.count; r++)
+            sum += (block.weight ? block.weight[r] : 1) * room.margins[r] * room.margins[r];
+    }
+    return sum * (shard->scale / (double)shard->matrix.rows);
+}

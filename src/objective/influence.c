@@ -65,7 +65,8 @@ fplt_status fplt__objective_influence(const fplt_objective *o, uint32_t agent, c
     const double *weights = fplt__records_gather(o, x, room.weights);
     influence->records = shard->matrix.rows;
     influence->rate = o->loss->sigmoid && !shard->steepest; /* |(log sigmoid)'| < 1 */
-    influence->bend = o->loss->whole || shard->weight || shard->steepest ? 0 : o->most;
+    influence->bend =
+        o->loss->whole || o->loss->unbounded || shard->weight || shard->steepest ? 0 : o->most;
     for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
         fplt__block block = fplt__records_block_at(o, shard, &room, first);
         fplt__records_margins(o, shard, first, &block, weights, room.margins);

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "objective/objective.h"
+#include "objective/traversal.h"
 
 struct room {
     double *matrix, *scratch; /* owned: the first, which the other lies behind */
@@ -58,11 +59,16 @@ static fplt_status add_agent(const fplt_objective *o, uint32_t agent, const doub
 
 /* All agents from `first` on, by their own touched numbers where the kind of the objective can: then only the lower halves are
  * there, and the upper ones are made of them in the end. */
-static fplt_status add_agents(const fplt_objective *o, uint32_t first, uint32_t end,
+static fplt_status add_agents(const fplt_objective *of, uint32_t first, uint32_t end,
                               const double *x, const struct room *room,
                               const fplt__information *sums)
 {
+    fplt__loss loss = *of->loss;
+    fplt_objective view = *of, *o = &view;
     size_t n = o->dimension;
+    view.loss = &loss;
+    if (loss.expect)
+        loss.curve = loss.expect;
     fplt_status status = FPLT_UNSUPPORTED;
     memset(room->matrix, 0, n * (n + 1) / 2 * sizeof *room->matrix);
     for (uint32_t i = first; i < end && o->kind->add_pairs; i++)
@@ -116,13 +122,12 @@ static int is_event(const fplt_objective *o, const fplt__shard *shard, size_t r)
     return o->loss->flips ? !shard->negative[r] : shard->label[r] > 0;
 }
 
-/* What minus the log-likelihood has beyond a record's loss: log y! of a count. With weights a stratum of Cox's loss
- * has them with mean 1, which takes the logarithm of the mean from every event. */
+/* What the likelihood has of a record beside its loss. With weights a stratum of Cox's loss has them with mean 1, which
+ * takes the logarithm of the mean from every event. */
 static double constant_of(const fplt_objective *o, const fplt__shard *shard, size_t r, double mean)
 {
-    int sign;
-    if (o->loss->counts)
-        return lgamma_r(shard->label[r] + 1, &sign);
+    if (o->loss->constant)
+        return o->loss->constant(shard->label[r]);
     return o->loss->whole && is_event(o, shard, r) ? log(mean) : 0;
 }
 
@@ -149,9 +154,13 @@ static fplt_status add_facts(const fplt_objective *o, uint32_t agent, const doub
     fplt_status status = add_losses(o, agent, x, room->scratch, &facts[FPLT__FACT_LOSSES]);
     if (!status)
         status = add_null(o, agent, room, facts);
-    if (!status)
-        count_records(o, agent, facts);
-    return status;
+    if (status)
+        return status;
+    count_records(o, agent, facts);
+    if (o->loss->pearson)
+        facts[FPLT__FACT_PEARSON] +=
+            o->unit * fplt__records_squared_slopes(o, agent, x, room->scratch);
+    return FPLT_OK;
 }
 
 size_t fplt__facts_count(size_t dimension)

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "objective/cox.h"
+#include "objective/families.h"
 #include "objective/softmax.h"
 
 #define BINARY     (1u << FPLT_TASK_BINARY)
@@ -224,6 +225,8 @@ static const fplt__loss poisson = {
     .tasks = REGRESSION,
     .counts = 1,
     .exponential = 1,
+    .constant = fplt__poisson_constant,
+    .deviance = fplt__poisson_deviance,
     .parameter = "predictor-bound",
     .least = 0,
     .most_of = exp,
@@ -231,6 +234,45 @@ static const fplt__loss poisson = {
     .slope = poisson_slope,
     .curve = poisson_curve,
     .bend = scalar_bend,
+};
+
+static const fplt__loss gamma_log = {
+    .name = "gamma",
+    .likelihood = 1,
+    .dispersed = 1,
+    .pearson = 1,
+    .unbounded = 1,
+    .help = "y exp(-m) + m: positive numbers, the logarithm of whose mean is linear",
+    .tasks = REGRESSION,
+    .positive = 1,
+    .exponential = 1,
+    .least = 0,
+    .most = 1,
+    .value = fplt__gamma_value,
+    .slope = fplt__gamma_slope,
+    .curve = fplt__gamma_curve,
+    .bend = scalar_bend,
+    .expect = fplt__gamma_expect,
+    .constant = fplt__gamma_constant,
+    .deviance = fplt__gamma_deviance,
+};
+
+static const fplt__loss probit = {
+    .name = "probit",
+    .likelihood = 1,
+    .help = "-log Phi(b m): two classes, whose probability is a normal one",
+    .tasks = BINARY,
+    .flips = 1,
+    .probable = 1,
+    .least = 0,
+    .most = 1,
+    .value = fplt__probit_value,
+    .slope = fplt__probit_slope,
+    .curve = fplt__probit_curve,
+    .bend = scalar_bend,
+    .hits = flipped_hits,
+    .expect = fplt__probit_expect,
+    .probability = fplt__probit_probability,
 };
 
 static const fplt__loss cox = {
@@ -265,5 +307,5 @@ static const fplt__loss softmax = {
     .hits = fplt__softmax_hits,
 };
 
-const fplt__loss *const fplt__losses[] = {&logistic, &softmax, &squares, &huber,
-                                          &hinge,    &poisson, &cox,     NULL};
+const fplt__loss *const fplt__losses[] = {&logistic, &softmax,   &squares, &huber, &hinge,
+                                          &poisson,  &gamma_log, &probit,  &cox,   NULL};

@@ -33,7 +33,14 @@ typedef struct fplt__loss {
     int probable;   /* margins are logits: they give probabilities of the classes */
     int exponential; /* what is predicted is e^margin: an expected count, a hazard */
     int counts;      /* labels are at least 0 */
+    int positive;    /* labels are above 0 */
     int kinked;      /* its second derivative jumps */
+    /* dispersed: the factor is the mean of the squared slopes (Pearson's statistic over the degrees of freedom), not of
+     * twice the losses */
+    int pearson;
+    /* The second derivative has no bound: `most` is its mean where the model holds, a scale for the criterion and no more.
+     * Only methods that search their step take it. */
+    int unbounded;
     /* No sum over records: a block has all of an agent's, the latest times first, and what
      * `value`, `slope` and `bend` make of a record depends on the others, weights included. */
     int whole;
@@ -54,6 +61,16 @@ typedef struct fplt__loss {
      * their sign, for robust errors */
     void (*score)(const fplt__block *block, const double *curve, double *directions);
     size_t (*hits)(const fplt__block *block, const double *margins);
+    /* Optional, of a likelihood: */
+    /* margins become the means of their second derivatives, which `curve` and `bend` have only of the labels at hand: the
+     * information behind standard errors is the expected one; NULL: they are the same */
+    void (*expect)(const fplt__block *block, double *margins);
+    /* what the likelihood has of a label beside its loss: log y! of counts, log y of gamma */
+    double (*constant)(double label);
+    /* of a label with its mean: twice the loss minus the least that it can be */
+    double (*deviance)(double label, double mean);
+    /* probable, of one output: the probability of the second class; NULL: margins are logits */
+    double (*probability)(double margin);
 } fplt__loss;
 
 typedef struct fplt__regulariser {

@@ -298,9 +298,10 @@ enum fplt__fact {
     FPLT__FACT_ROWS,        /* rows with a weight above 0 */
     FPLT__FACT_EVENTS,      /* of these, rows of the second of two classes or with an event */
     FPLT__FACT_LOG_WEIGHTS, /* sum of the logarithms of their weights */
-    FPLT__FACT_CONSTANT, /* what minus the log-likelihood has beyond the losses, where it is known */
+    FPLT__FACT_CONSTANT,    /* sum of what the likelihood has of a record beside its loss */
     FPLT__FACT_NULL_LOSSES, /* sum of the losses at 0 */
     FPLT__FACT_OFFSETS,     /* rows with an offset that is not 0 */
+    FPLT__FACT_PEARSON, /* sum of the squared slopes, of losses with a dispersion by Pearson; else 0 */
     FPLT__FACTS
 };
 

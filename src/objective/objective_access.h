@@ -77,8 +77,12 @@ fplt_status fplt__objective_hits(const fplt_objective *objective, uint32_t agent
 
 /* Whether a loss sees an intercept: cox does not. 0 for an unknown name. */
 int fplt__loss_takes_intercept(const char *name);
-/* Whether a loss is for regression alone: poisson. 0 for an unknown name. */
+/* Whether a loss is for regression alone: poisson, gamma. 0 for an unknown name. */
 int fplt__loss_takes_numbers_only(const char *name);
+
+/* Whether the curvature of the costs has no bound, so that what fplt_objective_curvature finds is a scale only; 0 for a
+ * caller's own costs. */
+int fplt__objective_is_unbounded(const fplt_objective *objective);
 
 /* The losses (fplt__loss_name) and regularisers (fplt__regulariser_name) there are: name number
  * `index` and, where `help` is not NULL, one line of help; NULL past the last. */

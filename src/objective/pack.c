@@ -91,6 +91,10 @@ static fplt_status read_label(const fplt_objective *o, uint32_t agent, size_t ro
                               "agent %u, row %zu: label %g, but the loss %s is of counts, at least "
                               "0",
                               agent, row, label, o->loss->name);
+    if (o->loss->positive && !(label > 0))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "agent %u, row %zu: label %g, but the loss %s is of numbers above 0",
+                              agent, row, label, o->loss->name);
     if (!o->loss->classes)
         return FPLT_OK;
     if (o->task == FPLT_TASK_BINARY)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fedplt/objective.h"
+#include "objective/objective.h"
 #include "objective/objective_access.h"
 
 static void join(char *list, size_t room, const char *name)
@@ -81,6 +82,11 @@ int fplt__loss_takes_intercept(const char *name)
 {
     const fplt__loss *loss;
     return !fplt__loss_find(name, &loss, NULL) && !loss->whole;
+}
+
+int fplt__objective_is_unbounded(const fplt_objective *objective)
+{
+    return objective->loss && objective->loss->unbounded;
 }
 
 int fplt__loss_takes_numbers_only(const char *name)

@@ -167,5 +167,8 @@ fplt_status fplt__records_loss_hessian(const fplt_objective *o, uint32_t agent, 
                                        double *hessian, double *scratch);
 fplt_status fplt__records_loss_scores(const fplt_objective *o, uint32_t agent, const double *x,
                                       double *scores, double *scratch);
+/* The mean over the records of their squared slopes, times the agent's scale. */
+double fplt__records_squared_slopes(const fplt_objective *o, uint32_t agent, const double *x,
+                                    double *scratch);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/statistics.h"
 #include "fedplt/privacy.h"
 #include "privacy/boundary.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 #include "privacy/privacy.h"
 #include "privacy/valid.h"
 

@@ -53,8 +53,9 @@ fplt_status fplt__privacy_loss_constants(const fplt_privacy_loss *loss,
     const struct loss *row = find(loss->name);
     if (!row)
         return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "there are no constants for the loss '%.80s'; it must be one of "
-                              "logistic, softmax, huber, least-squares, squared-hinge, poisson",
+                              "there are no constants for the loss '%.80s', so that no privacy "
+                              "claim can be made with it; it must be one of logistic, softmax, "
+                              "huber, least-squares, squared-hinge, poisson",
                               loss->name);
     fplt_status status = valid(loss, row, error);
     if (status)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "privacy/boundary.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 #include "privacy/privacy.h"
 #include "privacy/valid.h"
 

@@ -324,8 +324,9 @@ int fplt__is_perfect(const fplt_model *model)
 {
     const double rounding = 1e-24; /* of squares */
     const fplt_inference *inference = model->info.inference;
+    double whole = model->kind->pearson ? inference->records : 2 * inference->zero_losses;
     return model->kind->dispersed && inference->rows > 0 &&
-           inference->losses <= rounding * inference->zero_losses;
+           fplt__inference_spread(model->kind, inference) <= rounding * whole;
 }
 
 /* The factor of the covariance, and the distribution of an estimate over its error. */
@@ -347,7 +348,8 @@ static double find_dispersion(const fplt_model *model, fplt__estimates *made)
             "The fit is perfect, its residuals are rounding: errors and tests say nothing.";
         return NAN;
     }
-    return inference->rows > 0 ? 2 * inference->losses / freedom : inference->dispersion;
+    return inference->rows > 0 ? fplt__inference_spread(model->kind, inference) / freedom
+                               : inference->dispersion;
 }
 
 static fplt_status fill_covariance(const fplt_model *model, int robust, fplt__estimates *made,

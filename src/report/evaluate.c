@@ -170,6 +170,7 @@ static fplt_status measure_classes(struct measuring *m, size_t first, size_t cou
 static void measure_numbers(const fplt__answers *answers, size_t first, size_t count,
                             fplt_quality *quality)
 {
+    const fplt__loss *kind = answers->model->kind;
     const double *actual = answers->actual;
     double squares = 0, mean = 0, spread = 0, deviance = 0;
     double all = weight_between(answers, first, count);
@@ -180,12 +181,12 @@ static void measure_numbers(const fplt__answers *answers, size_t first, size_t c
         double gap = predicted - actual[i];
         squares += weight * gap * gap;
         spread += weight * (actual[i] - mean) * (actual[i] - mean);
-        if (answers->model->kind->counts)
-            deviance += weight * fplt__poisson_deviance(actual[i], predicted);
+        if (kind->deviance)
+            deviance += weight * kind->deviance(actual[i], predicted);
     }
     quality->rmse = sqrt(squares / all);
     quality->r2 = spread > 0 ? 1 - squares / spread : NAN;
-    if (answers->model->kind->counts)
+    if (kind->deviance)
         quality->deviance = deviance / all;
 }
 

@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "objective/objective.h"
 #include "objective/objective_access.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 #include "report/covariance.h"
 #include "report/export.h"
 #include "report/inference.h"
@@ -42,6 +42,8 @@ static double null_losses(const fplt__loss *kind, size_t n, size_t intercepts, c
         return at_zero;
     if (facts[FPLT__FACT_OFFSETS] > 0)
         return NAN;
+    if (kind->pearson) /* the mean of the labels, whose sum the slope tells */
+        return records * (1 + log((records - slope[0]) / records));
     if (kind->dispersed)
         return at_zero - slope[0] * slope[0] / records / 2;
     if (kind->counts)
@@ -50,17 +52,25 @@ static double null_losses(const fplt__loss *kind, size_t n, size_t intercepts, c
         return NAN;
     for (size_t k = 0; kind->classes && k < intercepts; k++)
         sum -= entropy(records / (double)intercepts - slope[k], records);
-    if (!kind->classes)
-        sum = -entropy(records / 2 - slope[0], records) - entropy(records / 2 + slope[0], records);
-    return sum;
+    if (kind->classes)
+        return sum;
+    double surplus = slope[0] / (kind->probability ? 2 * fplt__normal_hazard(0, NULL) : 1);
+    return -entropy(records / 2 - surplus, records) - entropy(records / 2 + surplus, records);
 }
 
-void fplt__inference_disperse(int dispersed, size_t n, fplt_inference *inference)
+double fplt__inference_spread(const fplt__loss *kind, const fplt_inference *inference)
+{
+    return kind->pearson ? inference->pearson : 2 * inference->losses;
+}
+
+void fplt__inference_disperse(const fplt__loss *kind, size_t n, fplt_inference *inference)
 {
     double free = inference->rows;
     for (size_t j = 0; j < n; j++)
         free -= inference->information[j * n + j] > 0;
-    inference->dispersion = !dispersed ? 1 : free > 0 ? 2 * inference->losses / free : 0;
+    inference->dispersion = !kind->dispersed ? 1
+                            : free > 0       ? fplt__inference_spread(kind, inference) / free
+                                             : 0;
 }
 
 fplt_status fplt__inference_complete(const char *loss, size_t n, size_t intercepts,
@@ -79,7 +89,8 @@ fplt_status fplt__inference_complete(const char *loss, size_t n, size_t intercep
     inference->constant = facts[FPLT__FACT_CONSTANT];
     inference->zero_losses = facts[FPLT__FACT_NULL_LOSSES];
     inference->null_losses = null_losses(kind, n, intercepts, facts);
-    fplt__inference_disperse(kind->dispersed, n, inference);
+    inference->pearson = facts[FPLT__FACT_PEARSON];
+    fplt__inference_disperse(kind, n, inference);
     if (kind->whole && !kind->score) {
         fplt__free(inference->scores);
         inference->scores = NULL;
@@ -138,6 +149,10 @@ static const char *ratio_name(const fplt_model *model)
         return "hazard_ratio";
     if (model->kind->counts)
         return "rate_ratio";
+    if (model->kind->exponential)
+        return "mean_ratio";
+    if (model->kind->probability)
+        return NULL;
     return model->kind->probable ? "odds_ratio" : NULL;
 }
 

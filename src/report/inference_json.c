@@ -47,14 +47,16 @@ static json_t *triangle(const double *matrix, size_t n)
 static const struct {
     const char *name;
     size_t place;
+    int is_new; /* 0 where a file lacks it */
 } numbers[] = {
-    {"rows", offsetof(fplt_inference, rows)},
-    {"events", offsetof(fplt_inference, events)},
-    {"losses", offsetof(fplt_inference, losses)},
-    {"log_weights", offsetof(fplt_inference, log_weights)},
-    {"constant", offsetof(fplt_inference, constant)},
-    {"zero_losses", offsetof(fplt_inference, zero_losses)},
-    {"null_losses", offsetof(fplt_inference, null_losses)},
+    {"rows", offsetof(fplt_inference, rows), 0},
+    {"events", offsetof(fplt_inference, events), 0},
+    {"losses", offsetof(fplt_inference, losses), 0},
+    {"log_weights", offsetof(fplt_inference, log_weights), 0},
+    {"constant", offsetof(fplt_inference, constant), 0},
+    {"zero_losses", offsetof(fplt_inference, zero_losses), 0},
+    {"null_losses", offsetof(fplt_inference, null_losses), 0},
+    {"pearson", offsetof(fplt_inference, pearson), 1},
 };
 
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
@@ -107,6 +109,8 @@ static fplt_status read_numbers(const json_t *object, const char *path, fplt_inf
         return FPLT_OK;
     for (size_t i = 0; i < NUMBERS; i++) {
         const json_t *found = json_object_get(object, numbers[i].name);
+        if (!found && numbers[i].is_new)
+            continue;
         double value = json_is_null(found) ? NAN : json_number_value(found);
         if (!json_is_null(found) && (!json_is_number(found) || !isfinite(value)))
             return refuse(path, numbers[i].name, "a finite number or null", error);

@@ -24,14 +24,32 @@ static fplt_fit nothing_known(void)
                       .f = NAN,
                       .f_numerator = NAN,
                       .f_denominator = NAN,
-                      .f_p = NAN};
+                      .f_p = NAN,
+                      .dispersion = NAN};
 }
 
-/* Of normal residuals with the variance that makes it largest, or minus the losses. */
+/* Deviance of the loss gamma: twice the losses above those of means that are the labels, 1 + log y each. */
+static double gamma_deviance(const fplt_inference *inference, double losses)
+{
+    return 2 * (losses - inference->constant - inference->records);
+}
+
+/* Of gamma variables whose dispersion is the mean deviance [as R's logLik has it]. */
+static double gamma_log_likelihood(const fplt_inference *inference, double losses)
+{
+    double records = inference->records, shape = records / gamma_deviance(inference, losses);
+    int sign;
+    return (shape - 1) * inference->constant - shape * losses +
+           records * (shape * log(shape) - lgamma_r(shape, &sign));
+}
+
+/* Of normal residuals with the variance that makes it largest, of gamma variables, or minus the losses. */
 static double log_likelihood(const fplt_model *model, double losses)
 {
     const fplt_inference *inference = model->info.inference;
     double rows = inference->rows;
+    if (model->kind->pearson)
+        return gamma_log_likelihood(inference, losses);
     if (!model->kind->dispersed)
         return -losses - inference->constant;
     return (inference->log_weights - rows * (log(2 * M_PI) + 1 + log(2 * losses / rows))) / 2;
@@ -63,7 +81,24 @@ static void compare_squares(const fplt_model *model, double tested, fplt_fit *fi
     fit->f_p = fplt__f_tail(fit->f, tested, left);
 }
 
-/* Against the model without columns. The criteria count the variance of least squares as a parameter; with survival
+/* The F test of the fall of the deviance, with Pearson's dispersion [as R's anova has it]. */
+static void compare_deviances(const fplt_model *model, double tested, fplt_fit *fit)
+{
+    const fplt_inference *inference = model->info.inference;
+    double left = fit->rows - fit->parameters;
+    double fall = 2 * (inference->null_losses - inference->losses);
+    if (!(left > 0) || fplt__is_perfect(model))
+        return;
+    fit->dispersion = inference->pearson / left;
+    if (!(tested > 0))
+        return;
+    fit->f_numerator = tested;
+    fit->f_denominator = left;
+    fit->f = fall / tested / fit->dispersion;
+    fit->f_p = fplt__f_tail(fit->f, tested, left);
+}
+
+/* Against the model without columns. The criteria count a dispersion that is estimated as a parameter; with survival
  * times it is the events that count as observations [as R does]. */
 static void compare(const fplt_model *model, fplt_fit *fit)
 {
@@ -74,6 +109,10 @@ static void compare(const fplt_model *model, fplt_fit *fit)
     fit->aic = 2 * parameters - 2 * fit->log_likelihood;
     fit->bic = log(observations) * parameters - 2 * fit->log_likelihood;
     fit->null_log_likelihood = log_likelihood(model, inference->null_losses);
+    if (model->kind->pearson) {
+        compare_deviances(model, tested, fit);
+        return;
+    }
     if (model->kind->dispersed) {
         compare_squares(model, tested, fit);
         return;

@@ -45,7 +45,9 @@ fplt_status fplt__inference_complete(const char *loss, size_t n, size_t intercep
                                      const double *facts, fplt_inference *inference,
                                      fplt_error *error);
 /* The dispersion, from losses, rows and the number of coordinates with information. */
-void fplt__inference_disperse(int dispersed, size_t n, fplt_inference *inference);
+void fplt__inference_disperse(const fplt__loss *kind, size_t n, fplt_inference *inference);
+/* What the dispersion is over the degrees of freedom: the squared residuals, or Pearson's statistic. */
+double fplt__inference_spread(const fplt__loss *kind, const fplt_inference *inference);
 /* Copies the matrices of n x n numbers. */
 fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_inference *to,
                                  fplt_error *error);

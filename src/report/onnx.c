@@ -276,6 +276,11 @@ static fplt_status classify(struct draft *draft, fplt_error *error)
     size_t outputs = info->classes, n = info->features;
     int probable = fplt_model_has_probabilities(draft->model);
     fplt_status status;
+    if (draft->model->kind->probability)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "the probabilities of the loss %s have no linear classifier in ONNX: "
+                              "export its coefficients as JSON or CSV",
+                              info->loss);
     if ((status = fill_coefficients(draft, outputs, error)) || (status = fill_names(draft, error)))
         return status;
     struct node *node = add_node(draft, classifier, draft->last, NULL, label);

@@ -298,6 +298,11 @@ int fplt_model_has_probabilities(const fplt_model *model)
 
 void fplt__model_probabilities(const fplt_model *model, const double *scores, double *probabilities)
 {
+    if (model->kind->probability) {
+        probabilities[0] = model->kind->probability(-scores[0]);
+        probabilities[1] = model->kind->probability(scores[0]);
+        return;
+    }
     if (model->outputs == 1) {
         double small = exp(-fabs(scores[0])), high = 1 / (1 + small);
         probabilities[scores[0] >= 0] = high;

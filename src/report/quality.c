@@ -271,9 +271,3 @@ fplt_status fplt__concordance(const double *score, const double *time, const dou
     fplt__free(subject);
     return status;
 }
-
-double fplt__poisson_deviance(double count, double expected)
-{
-    double surprise = count > 0 ? count * log(count / expected) : 0;
-    return 2 * (surprise - (count - expected));
-}

@@ -74,7 +74,4 @@ fplt__hit_rates fplt__rates_of(const double *confusion, uint32_t classes, uint32
 fplt_status fplt__concordance(const double *score, const double *time, const double *weight,
                               size_t count, double *right, double *pairs, fplt_error *error);
 
-/* Deviance of a count with its expected value: 2 (y log(y/mu) - (y - mu)). */
-double fplt__poisson_deviance(double count, double expected);
-
 #endif

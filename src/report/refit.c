@@ -223,7 +223,7 @@ static void forget_others(const struct pooled *p, fplt_inference *inference)
             if (inference->scores)
                 inference->scores[i * p->n + j] = inference->scores[j * p->n + i] = 0;
         }
-    fplt__inference_disperse(p->objective->loss->dispersed, p->n, inference);
+    fplt__inference_disperse(p->objective->loss, p->n, inference);
 }
 
 /* Whether the weights are those of a penalised cost, as the model's own sums say; unknown counts as

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "privacy/normal.h"
+#include "base/normal.h"
 #include "report/axis.h"
 #include "report/report.h"
 #include "report/svg.h"

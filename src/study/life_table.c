@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/statistics.h"
 #include "linalg/cholesky.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 
 /* S that differs from 1/2 by less is 1/2: the rounding of a product, as R's survfit takes it. */
 static const double at_half = 1.4901161193847656e-8;

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/statistics.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 
 /* Sums over the sites with weights 1/(error^2 + tau2). */
 struct weighted {

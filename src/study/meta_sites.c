@@ -7,7 +7,7 @@
 #include "data/builder.h"
 #include "data/dataset_access.h"
 #include "fedplt/inference.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "study/meta_inside.h"

@@ -50,6 +50,59 @@ general <- function(case, fit, null = NULL, ...) {
               chi_p = pchisq(chi, free, lower.tail = FALSE), ratio = exp(estimate), ...)
 }
 
+# The same where the link is not the canonical one: the expected information, times the dispersion by Pearson where the
+# family has one.
+expected_covariance <- function(fit) {
+    x <- model.matrix(fit)
+    mean <- fitted(fit)
+    by <- fit$family$mu.eta(fit$linear.predictors)^2 / fit$family$variance(mean) * fit$prior.weights
+    solve(crossprod(x * sqrt(by)))
+}
+# Fisher scoring to the end: glm stops where the deviance does not change any more, which is at half the digits.
+scored <- function(fit) {
+    x <- model.matrix(fit)
+    for (step in 1:200) {
+        slope <- fit$family$mu.eta(fit$linear.predictors) / fit$family$variance(fit$fitted.values)
+        change <- expected_covariance(fit) %*% crossprod(x, fit$prior.weights * (fit$y - fit$fitted.values) * slope)
+        fit$coefficients <- fit$coefficients + change[, 1]
+        fit$linear.predictors <- fit$linear.predictors + (x %*% change)[, 1]
+        fit$fitted.values <- fit$family$linkinv(fit$linear.predictors)
+    }
+    fit$deviance <- sum(fit$family$dev.resids(fit$y, fit$fitted.values, fit$prior.weights))
+    fit$aic <- fit$family$aic(fit$y, rep(1, length(fit$y)), fit$fitted.values, fit$prior.weights, fit$deviance) +
+        2 * fit$rank
+    fit
+}
+pearson <- function(fit) {
+    if (fit$family$family != "Gamma") return(1)
+    sum(fit$prior.weights * (fit$y - fitted(fit))^2 / fit$family$variance(fitted(fit))) / fit$df.residual
+}
+linked <- function(case, fit, null = NULL) {
+    fit <- scored(fit)
+    estimate <- coef(fit)
+    dispersion <- pearson(fit)
+    error <- sqrt(diag(expected_covariance(fit)) * dispersion)
+    free <- fit$df.null - fit$df.residual
+    chi <- (if (is.null(null)) fit$null.deviance else deviance(null)) - deviance(fit)
+    gamma <- fit$family$family == "Gamma"
+    tests <- if (gamma) list(f = chi / free / dispersion,
+                             f_p = pf(chi / free / dispersion, free, fit$df.residual, lower.tail = FALSE),
+                             dispersion = dispersion, ratio = exp(estimate)) else
+        list(chi_squared = chi, chi_p = pchisq(chi, free, lower.tail = FALSE))
+    do.call(keep_wald, c(list(case, names(estimate), estimate, error, freedom = if (gamma) fit$df.residual else Inf,
+                              log_likelihood = as.numeric(logLik(fit)), aic = AIC(fit), bic = BIC(fit),
+                              rows = nobs(fit)), tests))
+}
+linked_sandwich <- function(case, fit) {
+    fit <- scored(fit)
+    mean <- fitted(fit)
+    scores <- model.matrix(fit) * (fit$prior.weights * (fit$y - mean) * fit$family$mu.eta(fit$linear.predictors) /
+                                   fit$family$variance(mean))
+    bread <- expected_covariance(fit)
+    keep_wald(case, names(coef(fit)), coef(fit), sqrt(diag(bread %*% crossprod(scores) %*% bread)),
+              freedom = if (fit$family$family == "Gamma") fit$df.residual else Inf)
+}
+
 # HC0: (X'WX)^-1 X' diag(score^2) X (X'WX)^-1
 sandwich <- function(case, fit, scores, freedom = Inf) {
     bread <- if (inherits(fit, "glm")) covariance(fit) else summary(fit)$cov.unscaled
@@ -120,6 +173,24 @@ d <- read("steep")
 fit <- glm(y ~ a + b, poisson, d, control = fine)
 general("Poisson, predictor past the largest count", fit)
 
+# Amounts
+d <- read("amounts")
+amounts <- Gamma(link = "log")
+linked("gamma", glm(y ~ a + b, amounts, d))
+linked("gamma, weighted", glm(y ~ a + b, amounts, d, weights = w))
+linked("gamma, offset", glm(y ~ a + b + offset(o), amounts, d), glm(y ~ 1 + offset(o), amounts, d, control = fine))
+linked("gamma, formula", glm(y ~ a * k + I(b^2), amounts, d))
+linked("gamma, amounts times 1e6", glm(y ~ a + b, amounts, transform(d, y = 1e6 * y)))
+linked_sandwich("gamma, robust", glm(y ~ a + b, amounts, d))
+
+# Probit
+d <- read("classes")
+probit <- binomial(link = "probit")
+linked("probit", glm(y ~ a + b + c, probit, d))
+linked("probit, whole weights", glm(y ~ a + b + c, probit, d, weights = w))
+linked("probit, two categories", glm(y ~ a + k + s, probit, d))
+linked_sandwich("probit, robust", glm(y ~ a + b + c, probit, d))
+
 # Several classes, as a log-linear model with an effect of every row [Baker 1994]
 d <- read("kinds")
 long <- data.frame(row = factor(rep(seq_len(nrow(d)), each = 3)), class = factor(rep(c("p", "q", "r"), nrow(d))))
@@ -175,6 +246,10 @@ keep("evaluate, weighted classes", loss = weighted.mean(-ifelse(d$z == 1, log(q)
      precision = right / sum(w[called]), recall = right / sum(w[d$z == 1]),
      f1 = 2 * right / (sum(w[called]) + sum(w[d$z == 1])), auc = sum(pairs * by) / sum(by))
 mu <- exp(d$m)
+keep("evaluate, weighted amounts", loss = weighted.mean(d$g / mu + d$m, w),
+     deviance = weighted.mean(Gamma()$dev.resids(d$g, mu, 1), w))
+keep("evaluate, weighted classes by probit", brier = weighted.mean((pnorm(d$m) - d$z)^2, w),
+     loss = -weighted.mean(pnorm(ifelse(d$z == 1, d$m, -d$m), log.p = TRUE), w))
 keep("evaluate, weighted counts", loss = weighted.mean(mu - d$n * d$m, w),
      deviance = weighted.mean(poisson()$dev.resids(d$n, mu, 1), w))
 

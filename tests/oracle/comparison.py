@@ -99,6 +99,10 @@ DATA = {
     "steep": columns_of(
         4, 60, a=lambda row, s: round(3 * normal(row, s), 3), b=normal,
         y=lambda row, s: 1 if row["number"] == 0 else poisson(min(3, math.exp(row["a"] / 2)), s)),
+    "amounts": columns_of(
+        8, 120, a=normal, b=normal, k=level(["x", "y", "z"]), o=lambda row, s: round(normal(row, s) / 3, 4), w=weight,
+        y=lambda row, s: round(-math.exp(1 + 0.4 * row["a"] - 0.2 * row["b"] + row["o"]) / 2 *
+                               math.log(s.random() * s.random()), 6)),
     "kinds": columns_of(5, 90, a=normal, b=normal, y=kind),
     "times": columns_of(
         6, 120, site=level(["s0", "s1", "s2"]), a=normal, b=normal, w=weight,
@@ -109,6 +113,8 @@ DATA = {
         m=lambda row, s: round(2 * normal(row, s), 1), z=lambda row, s: chance(row["m"], s),
         n=lambda row, s: poisson(math.exp(row["m"] / 3), s)),
 }
+for place, row in enumerate(DATA["judged"]):
+    row["g"] = round(-math.log(random.Random(place).random()) * math.exp(row["m"]), 5)
 for name in "numbers", "classes":  # drawn afterwards, so that the other columns stay what they were
     source = random.Random(name)
     for number, row in enumerate(DATA[name]):
@@ -122,6 +128,7 @@ for place, row in enumerate(DATA["steep"]):  # a predictor far above 1 + log of 
 LINEAR = ["coefficient", "std_error", "t", "p", "low", "high"]
 LINEAR_FIT = ["sigma", "r2", "adjusted_r2", "f", "f_p", "log_likelihood", "aic", "bic", "rows"]
 WALD = ["coefficient", "std_error", "p", "low", "high"]
+GAMMA_FIT = ["log_likelihood", "aic", "bic", "rows", "f", "f_p", "dispersion"]
 WALD_FIT = ["log_likelihood", "aic", "bic", "rows", "chi_squared", "chi_p"]
 
 
@@ -173,7 +180,7 @@ class Case:
             words += ["--ties", self.ties]
         if self.sites:
             words += ["--site-effects", "fixed"]
-        if self.loss in ("least-squares", "poisson") and not schema:
+        if self.loss in ("least-squares", "poisson", "gamma") and not schema:
             words += ["--task", "regression"]
         run(folder, *words)
 
@@ -202,7 +209,7 @@ class Judged:
         Case("judged", self.columns, self.loss, [], []).write(folder)
         run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--quiet", "--loss", self.loss,
             "--label", self.columns[-1], "--row-weight", "w", "--rounds", "2", "--standardise", "no",
-            *([] if self.loss == "logistic" else ["--task", "regression"]), "--intercept", "yes")
+            *([] if self.loss in ("logistic", "probit") else ["--task", "regression"]), "--intercept", "yes")
         model = json.loads((folder / "out/model.json").read_text())
         model["weights"] = [1.0, 0.0]
         (folder / "m.json").write_text(json.dumps(model))
@@ -224,6 +231,15 @@ def logistic(columns, robust=False, **more):
 def counts(columns, robust=False, data="counts", **more):
     return Case(data, columns + ["y"], "poisson", WALD, [] if robust else WALD_FIT, robust,
                 ratio=None if robust else "rate_ratio", **more)
+
+
+def amounts(columns, robust=False, **more):
+    return Case("amounts", columns + ["y"], "gamma", WALD, [] if robust else GAMMA_FIT, robust,
+                ratio=None if robust else "mean_ratio", **more)
+
+
+def probit(columns, robust=False, **more):
+    return Case("classes", columns + ["y"], "probit", WALD, [] if robust else WALD_FIT, robust, **more)
 
 
 def survival(columns, ties, robust=False, **more):
@@ -265,10 +281,22 @@ CASES = {
     "Poisson, offset": counts(["a", "b", "o"]),
     "Poisson, robust": counts(["a", "b"], robust=True),
     "Poisson, predictor past the largest count": counts(["a", "b"], data="steep"),
+    "gamma": amounts(["a", "b"]),
+    "gamma, weighted": amounts(["a", "b", "w"], weight="w"),
+    "gamma, offset": amounts(["a", "b", "o"]),
+    "gamma, formula": amounts(["a", "b", "k"], formula="y ~ a * k + I(b^2)"),
+    "gamma, amounts times 1e6": amounts(["a", "b"], more=lambda row: {"y": 1e6 * row["y"]}),
+    "gamma, robust": amounts(["a", "b"], robust=True),
+    "probit": probit(["a", "b", "c"]),
+    "probit, whole weights": probit(["a", "b", "c", "w"], weight="w"),
+    "probit, two categories": probit(["a", "k", "s"]),
+    "probit, robust": probit(["a", "b", "c"], robust=True),
     "multinomial": Case("kinds", ["a", "b", "y"], "softmax", WALD, []),
     "evaluate, weighted regression": Judged(["p", "w", "y"], "least-squares", ["rmse", "r2", "loss"]),
     "evaluate, weighted classes": Judged(
         ["m", "w", "z"], "logistic", ["loss", "accuracy", "brier", "precision", "recall", "f1", "auc"]),
+    "evaluate, weighted amounts": Judged(["m", "w", "g"], "gamma", ["loss", "deviance"]),
+    "evaluate, weighted classes by probit": Judged(["m", "w", "z"], "probit", ["loss", "brier"]),
     "evaluate, weighted counts": Judged(["m", "w", "n"], "poisson", ["loss", "deviance"]),
 }
 for ties in "breslow", "efron":
@@ -364,8 +392,8 @@ def page(results):
             lines.append(f"| {name} | {quantity.replace('_', ' ')} | {numbers} | {gap:.0e} |" if gap else
                          f"| {name} | {quantity.replace('_', ' ')} | {numbers} | 0 |")
     lines += ["", f"{count} comparisons of {total} numbers in {len(results)} cases.", "",
-              "What is compared: coefficients, standard errors, t or z with their p-values and 95 % intervals; odds, rate",
-              "and hazard ratios; log-likelihood, AIC, BIC (with survival times counted by events, as R does);",
+              "What is compared: coefficients, standard errors, t or z with their p-values and 95 % intervals; odds, rate, mean",
+              "and hazard ratios; the dispersion of gamma (Pearson); log-likelihood, AIC, BIC (with survival times counted by events, as R does);",
               "likelihood-ratio and F tests; R-squared; weighted measures of predictions. Robust errors are HC0, without a",
               "factor for small samples, with least squares by Student's distribution; those of Cox regression are R's",
               "`robust = TRUE`, which R chooses by itself where weights are not whole numbers. Several classes are compared with the first one; R's numbers are those of the",

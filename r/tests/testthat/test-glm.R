@@ -170,3 +170,18 @@ test_that("heart_disease through the formula interface equals glm", {
   expect_lt(max(abs(summary(g)$coefficients[, 4] - summary(f)$coefficients[, 4])), 1e-6)
   expect_close(predict(g, d[1:50, ], type = "response"), predict(f, d[1:50, ], type = "response"))
 })
+
+test_that("gamma with a logarithmic link and probit are glm's", {
+  set.seed(4)
+  d <- data.frame(a = rnorm(120), b = runif(120), site = rep(1:3, 40))
+  d$y <- rgamma(120, 2, scale = exp(1 + d$a / 2 - d$b))
+  d$z <- d$a + rnorm(120) > 0
+  fine <- glm.control(epsilon = 1e-14, maxit = 100)
+  for (case in list(list(y ~ a + b, Gamma(link = "log")), list(z ~ a + b, binomial(link = "probit")))) {
+    mine <- fedplt(case[[1]], d, site, family = case[[2]])
+    theirs <- glm(case[[1]], case[[2]], d, control = fine)
+    expect_equal(summary(mine)$coefficients, summary(theirs)$coefficients, tolerance = 1e-6)
+    expect_equal(logLik(mine), logLik(theirs), tolerance = 1e-8, ignore_attr = TRUE)
+    expect_equal(predict(mine, d, type = "response"), predict(theirs, d, type = "response"), tolerance = 1e-7)
+  }
+})

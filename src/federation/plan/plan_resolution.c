@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algorithm/local_step.h"
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
@@ -11,6 +12,7 @@
 #include "engine/hub_node.h"
 #include "job/auto.h"
 #include "job/job.h"
+#include "objective/objective_access.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
 #include "federation/plan/run_design.h"
@@ -64,16 +66,17 @@ static fplt_curvature_bounds join_bends(const fplt_curvature_bounds *bend, uint3
     return all;
 }
 
-static fplt_status resolve(fplt__agreement *agreement, const fplt_run_settings *run,
-                           const fplt_participation *participation, fplt_error *error)
+static fplt_status resolve(fplt__agreement *agreement, const fplt__outline *job, fplt_error *error)
 {
+    const fplt_run_settings *run = &job->run;
     fplt_plan *plan = &agreement->plan;
     FPLT__ASSERT(plan->agents == agreement->proposal.members && plan->dimension > 0);
     FPLT__ASSERT(plan->algorithm == run->algorithm);
     fplt_facts facts = {.curvature = agreement->curvature,
                         .agents = plan->agents,
-                        .cohort = fplt_expected_cohort(participation),
-                        .dimension = plan->dimension};
+                        .cohort = fplt_expected_cohort(job->participation),
+                        .dimension = plan->dimension,
+                        .unbounded = fplt__objective_is_unbounded(job->objective)};
     return fplt_plan_resolve(run->algorithm, run->parameter, &run->training, &facts, plan, error);
 }
 
@@ -289,15 +292,20 @@ static fplt_status settle_by_facts(fplt__plan_resolution *terms, const fplt__gat
     fplt__load load = load_of(terms, gathered, agreement->proposal.members);
     fplt_curvature_bounds bend = join_bends(gathered->bend, agreement->proposal.members);
     agreement->curvature = bend.everywhere;
-    fplt_status status = fplt__auto_choose(&bend, &terms->job.run, agreement->proposal.members,
-                                           terms->job.dimension, &choice, error);
+    fplt_status status =
+        fplt__algorithm_check_bound(terms->job.run.algorithm,
+                                    fplt__objective_is_unbounded(terms->job.objective), error);
+    if (status)
+        return status;
+    status = fplt__auto_choose(&bend, &terms->job.run, agreement->proposal.members,
+                               terms->job.dimension, &choice, error);
     if (!status) {
         fplt__auto_apply(&choice, &terms->job.run);
         if (fplt_settings_is_auto(terms->settings, "eval-every"))
             terms->job.run.evaluate_every =
                 fplt__job_spacing(&load, &terms->job.run, terms->job.participation, 1);
         fill_plan(terms, agreement->proposal.members, agreement);
-        status = resolve(agreement, &terms->job.run, terms->job.participation, error);
+        status = resolve(agreement, &terms->job, error);
     }
     fplt__auto_clear(&choice);
     return status;

@@ -22,7 +22,7 @@
 #include "base/memory.h"
 #include "base/sorting.h"
 #include "privacy/boundary.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 #include "privacy/privacy.h"
 #include "promise/promise.h"
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "lab/audit/tally.h"
 #include "privacy/binomial.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 
 enum { BITS = 20, LOW = 1 << BITS, ODD = 3 * 5 * 7 * 11 * 13 };
 enum { MIN_EXPECTED = 400 }; /* draws of a residue, below which its modulus is left out */

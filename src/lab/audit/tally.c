@@ -19,7 +19,7 @@
 #include "base/sum.h"
 #include "lab/audit/tails.h"
 #include "privacy/binomial.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 
 enum { ALL, PLACE, ROUND, EPOCH, AGENTS, ROUNDS, EPOCHS, COORDINATES, RUNS, SPREAD };
 enum { FARTHEST = 32, MAX_PAIRS = 64 * 63, BINS = 32 };

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "fedplt.h"
+#include "fedplt/inference.h"
 #include "fedplt/trainer.h"
 #include "fedplt/transform.h"
 #include "federation/plan/program.h"
@@ -16,9 +17,13 @@ enum { SITES = 3 };
 
 static struct federating all;
 
+/* Whether write_rows has a number for the word, and whether its label is a positive number. */
+static int has_numbers, has_amounts;
+
 /* Rows of a site: two numbers, a word and a label that depends on them, by a fixed sequence. */
 static void write_rows(size_t site, size_t rows)
 {
+    char amount[40], number[40];
     char text[20000] = "a,b,colour,label\n";
     uint32_t state = (uint32_t)(7 * site + 1);
     for (size_t i = 0; i < rows; i++) {
@@ -27,9 +32,15 @@ static void write_rows(size_t site, size_t rows)
             state = state * 1664525u + 1013904223u;
             x[k] = (double)(state >> 8) / (1 << 24);
         }
+        const char *class = x[0] + x[1] + 0.6 * x[2] > 1.1 ? "yes" : "no";
+        snprintf(number, sizeof number, "%.6f", sin(40 * x[2]));
+        snprintf(amount, sizeof amount, "%.6f", exp(x[0] - 2 * x[1]) * (0.1 + 3 * x[2]));
         snprintf(text + strlen(text), sizeof text - strlen(text), "%.6f,%.6f,%s,%s\n", 4 * x[0] - 2,
-                 10 * x[1] + (double)site, x[2] < 0.5 ? "blue" : "red",
-                 x[0] + x[1] + 0.6 * x[2] > 1.1 ? "yes" : "no");
+                 10 * x[1] + (double)site,
+                 has_numbers  ? number
+                 : x[2] < 0.5 ? "blue"
+                              : "red",
+                 has_amounts ? amount : class);
     }
     federating_write(all.side[site].folder, "rows.csv", "%s", text);
 }
@@ -284,6 +295,51 @@ static void the_model_is_that_of_one_process(void **state)
     federating_clear(&all);
 }
 
+/* Coefficients, likelihood and dispersion are those of one process. */
+static void run_family(const char *lines, const char *const (*pairs)[2])
+{
+    fplt_fit wanted, fit;
+    fplt_error error;
+    found(lines, site_lines, 0);
+    federating_run(&all);
+    assert_sides_ok();
+    fplt_model *expected = trained(pairs), *own = model_of(0);
+    assert_models_equal(expected, 1e-12);
+    assert_ok(fplt_model_fit(expected, &wanted, &error), error);
+    assert_ok(fplt_model_fit(own, &fit, &error), error);
+    assert_true(isfinite(fit.aic));
+    assert_close(fit.log_likelihood, wanted.log_likelihood, 1e-12);
+    assert_close(fit.null_log_likelihood, wanted.null_log_likelihood, 1e-12);
+    assert_true(isnan(fit.dispersion) == !has_amounts);
+    if (has_amounts)
+        assert_close(fit.dispersion, wanted.dispersion, 1e-12);
+    fplt_model_destroy(own);
+    fplt_model_destroy(expected);
+    federating_clear(&all);
+}
+
+static void families_are_those_of_one_process(void **state)
+{
+    (void)state;
+    static const char *const probit[][2] = {{"loss", "probit"},     {"algorithm", "fed-newton"},
+                                            {"eps", "0"},           {"rounds", "8"},
+                                            {"tolerance", "0"},     {"eval-every", "4"},
+                                            {"categories", "auto"}, {NULL, NULL}};
+    static const char *const gamma[][2] = {{"loss", "gamma"},      {"algorithm", "fed-lbfgs"},
+                                           {"eps", "0"},           {"rounds", "40"},
+                                           {"tolerance", "0"},     {"eval-every", "20"},
+                                           {"categories", "auto"}, {NULL, NULL}};
+    has_numbers = 1;
+    run_family("train: {loss: probit, algorithm: fed-newton, eps: 0, rounds: 8, tolerance: 0, "
+               "eval-every: 4}\n",
+               probit);
+    has_amounts = 1;
+    run_family("train: {loss: gamma, algorithm: fed-lbfgs, eps: 0, rounds: 40, tolerance: 0, "
+               "eval-every: 20}\n",
+               gamma);
+    has_numbers = has_amounts = 0;
+}
+
 struct met {
     size_t count;
     char line[SITES][FPLT_IDENTITY_SIZE];
@@ -444,6 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_model_is_that_of_one_process),
+        cmocka_unit_test(families_are_those_of_one_process),
         cmocka_unit_test(masked_sums_give_the_same_model),
         cmocka_unit_test(a_private_run_has_the_noise_of_one_process),
         cmocka_unit_test(a_run_goes_on_under_disclosure_rules),

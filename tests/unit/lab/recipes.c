@@ -56,7 +56,10 @@ static double label_of(const fplt__loss *loss, fplt_task task, size_t r)
     case FPLT_TASK_BINARY: return r % 3 ? 1 : -1;
     case FPLT_TASK_CLASSES: return (double)(r % 4);
     case FPLT_TASK_SURVIVAL: return (r % 4 ? 1 : -1) * (double)(1 + r % 9);
-    default: return loss->counts ? (double)(r % 5) : (double)(r % 11) - 5;
+    default:
+        return loss->positive ? 0.5 + (double)(r % 5)
+               : loss->counts ? (double)(r % 5)
+                              : (double)(r % 11) - 5;
     }
 }
 

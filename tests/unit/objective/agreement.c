@@ -17,6 +17,8 @@ static const struct {
     {"huber", FPLT_TASK_BINARY},
     {"softmax", FPLT_TASK_CLASSES},
     {"softmax", FPLT_TASK_BINARY},
+    {"probit", FPLT_TASK_BINARY},
+    {"gamma", FPLT_TASK_REGRESSION},
 };
 
 enum { PAIRS = sizeof pairs / sizeof *pairs };
@@ -96,6 +98,7 @@ static void every_loss(void **state)
     for (size_t i = 0; i < PAIRS; i++)
         for (unsigned variant = 0; variant < 6 * 3 * 2 * 2 * 2; variant++) {
             problem p = {.task = pairs[i].task,
+                         .positive = problem_is_positive(pairs[i].loss),
                          .features = features[variant / 24],
                          .rows = 299,
                          .sparse = variant / 3 % 2,
@@ -121,6 +124,7 @@ static void same_numbers(void **state)
         for (unsigned variant = 0; variant < 2 * 2 * 3; variant++) {
             static const size_t features[] = {1, 17, 104};
             problem p = {.task = pairs[i].task,
+                         .positive = problem_is_positive(pairs[i].loss),
                          .features = features[variant / 4],
                          .rows = 299,
                          .sparse = 1,
@@ -147,6 +151,7 @@ static void clipping_bounds_every_record(void **state)
     for (size_t i = 0; i < PAIRS; i++)
         for (int sparse = 0; sparse < 2; sparse++) {
             problem p = {.task = pairs[i].task,
+                         .positive = problem_is_positive(pairs[i].loss),
                          .features = 20,
                          .rows = 40,
                          .sparse = sparse,

@@ -14,7 +14,7 @@ static const struct {
 } pairs[] = {
     {"logistic", FPLT_TASK_BINARY, 0.25},       {"squared-hinge", FPLT_TASK_BINARY, 1},
     {"least-squares", FPLT_TASK_REGRESSION, 1}, {"huber", FPLT_TASK_REGRESSION, 1},
-    {"softmax", FPLT_TASK_CLASSES, 0.5},
+    {"softmax", FPLT_TASK_CLASSES, 0.5},        {"probit", FPLT_TASK_BINARY, 1},
 };
 
 static const char *const regularisers[] = {"ridge", "nonconvex", "none"};

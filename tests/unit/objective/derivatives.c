@@ -11,7 +11,8 @@ static const struct {
     {"logistic", FPLT_TASK_BINARY},      {"squared-hinge", FPLT_TASK_BINARY},
     {"least-squares", FPLT_TASK_BINARY}, {"least-squares", FPLT_TASK_REGRESSION},
     {"huber", FPLT_TASK_REGRESSION},     {"softmax", FPLT_TASK_BINARY},
-    {"softmax", FPLT_TASK_CLASSES},
+    {"softmax", FPLT_TASK_CLASSES},      {"probit", FPLT_TASK_BINARY},
+    {"gamma", FPLT_TASK_REGRESSION},
 };
 
 static const char *const regularisers[] = {"ridge", "nonconvex", "none"};
@@ -35,6 +36,7 @@ static void everywhere(check run)
                 .sparse = variant / 3 % 3 != 0,
                 .agents = 2,
                 .classes = 4,
+                .positive = problem_is_positive(pairs[i].loss),
                 .same = variant / 3 % 3 == 2, /* sparse rows of ones: kept without their numbers */
             };
             fplt_objective_settings settings = fplt_objective_defaults();

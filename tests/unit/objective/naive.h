@@ -30,6 +30,15 @@ static inline long double naive_loss(const char *loss, double delta, fplt_task t
         slope[0] = -b / (1 + expl(b * m[0]));
         return b * m[0] > 0 ? log1pl(expl(-b * m[0])) : -b * m[0] + log1pl(expl(b * m[0]));
     }
+    if (strcmp(loss, "probit") == 0) {
+        long double tail = erfcl(-b * m[0] / sqrtl(2)) / 2;
+        slope[0] = -b * expl(-m[0] * m[0] / 2) / sqrtl(8 * atanl(1)) / tail;
+        return -logl(tail);
+    }
+    if (strcmp(loss, "gamma") == 0) {
+        slope[0] = 1 - b / expl(m[0]);
+        return b / expl(m[0]) + m[0];
+    }
     if (strcmp(loss, "squared-hinge") == 0) {
         long double short_by = fmaxl(0, 1 - b * m[0]);
         slope[0] = -b * short_by;

@@ -73,12 +73,18 @@ static void every_loss_has_a_minimiser(void **state)
     static const struct {
         const char *loss;
         fplt_task task;
-    } pairs[] = {{"logistic", FPLT_TASK_BINARY},          {"squared-hinge", FPLT_TASK_BINARY},
-                 {"least-squares", FPLT_TASK_REGRESSION}, {"huber", FPLT_TASK_REGRESSION},
-                 {"softmax", FPLT_TASK_CLASSES},          {"softmax", FPLT_TASK_BINARY}};
+    } pairs[] = {{"logistic", FPLT_TASK_BINARY},
+                 {"squared-hinge", FPLT_TASK_BINARY},
+                 {"least-squares", FPLT_TASK_REGRESSION},
+                 {"huber", FPLT_TASK_REGRESSION},
+                 {"softmax", FPLT_TASK_CLASSES},
+                 {"softmax", FPLT_TASK_BINARY},
+                 {"probit", FPLT_TASK_BINARY},
+                 {"gamma", FPLT_TASK_REGRESSION}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         for (int sparse = 0; sparse < 2; sparse++) {
             problem p = {.task = pairs[i].task,
+                         .positive = problem_is_positive(pairs[i].loss),
                          .features = 6,
                          .rows = 150,
                          .sparse = sparse,

@@ -21,6 +21,8 @@ static const struct {
     {"poisson", FPLT_TASK_REGRESSION},
     {"softmax", FPLT_TASK_CLASSES},
     {"cox", FPLT_TASK_SURVIVAL},
+    {"probit", FPLT_TASK_BINARY},
+    {"gamma", FPLT_TASK_REGRESSION},
 };
 
 enum { PAIRS = sizeof pairs / sizeof *pairs };
@@ -58,7 +60,9 @@ static struct both both_of(const problem *p, const char *loss, int beside, int i
     for (size_t i = 0; i < count; i++)
         numbers[i] = rounded(all.dense ? all.dense[i] : all.value[i], inward);
     for (size_t r = 0; r < p->rows; r++) {
-        label[r] = strcmp(loss, "poisson") == 0 ? floor(fabs(all.label[r])) : all.label[r];
+        label[r] = strcmp(loss, "poisson") == 0 ? floor(fabs(all.label[r]))
+                   : problem_is_positive(loss)  ? 0.05 + fabs(all.label[r])
+                                                : all.label[r];
         weight[r] = 0.1 + fabs(weight[r]);
     }
     for (uint32_t i = 0; i < p->agents; i++)

@@ -17,14 +17,24 @@ typedef struct problem {
     unsigned classes;
     double spread; /* of the numbers; 0 means 1 */
     double same;   /* every number that is there; 0: as they come */
+    int positive;  /* labels of a regression are above 0 */
 } problem;
+
+/* Whether a loss takes only labels above 0. */
+static inline int problem_is_positive(const char *loss)
+{
+    return strcmp(loss, "gamma") == 0;
+}
 
 static inline double problem_label(const problem *p, fplt_stream *stream)
 {
     switch (p->task) {
     case FPLT_TASK_BINARY: return fplt_stream_below(stream, 2) ? 1 : -1;
     case FPLT_TASK_CLASSES: return (double)fplt_stream_below(stream, p->classes);
-    default: return 3 * fplt_stream_normal(stream);
+    default: {
+        double number = 3 * fplt_stream_normal(stream);
+        return p->positive ? 0.05 + fabs(number) : number;
+    }
     }
 }
 

@@ -5,7 +5,7 @@
 #include "fedplt/privacy.h"
 #include "fedplt/random.h"
 #include "privacy/binomial.h"
-#include "privacy/normal.h"
+#include "base/normal.h"
 #include "privacy/privacy.h"
 
 static void log_cdf_is_accurate(void **state)
@@ -23,6 +23,28 @@ static void log_cdf_is_accurate(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_close(fplt__normal_log_cdf(cases[i][0]), cases[i][1], 1e-14);
+}
+
+static void hazards_are_accurate(void **state)
+{
+    (void)state;
+    static const double cases[][3] = {
+        {-5, 1.4867199409049057124e-6, 5.0000014867199409049},
+        {-0.5, 0.50916043383703348583, 1.0091604338370334858},
+        {0, 0.79788456080286535588, 0.79788456080286535588},
+        {1.9999999, 2.3732154442507512055, 0.37321554425075120549},
+        {2, 2.3732155328228408673, 0.3732155328228408673},
+        {3.5, 3.7513912648576997313, 0.25139126485769973131},
+        {20, 20.049753068527850542, 0.049753068527850542214},
+        {1000, 1000.00099999800001, 0.000999998000009999926},
+        {100000000, 100000000.00000001, 9.999999999999998e-9},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double above;
+        assert_close(fplt__normal_hazard(cases[i][0], &above), cases[i][1], 1e-14);
+        assert_close(above, cases[i][2], 1e-14);
+    }
+    assert_true(fplt__normal_hazard(-50, NULL) == 0);
 }
 
 static void quantiles_are_accurate(void **state)
@@ -162,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(log_cdf_is_accurate),
+        cmocka_unit_test(hazards_are_accurate),
         cmocka_unit_test(quantiles_are_accurate),
         cmocka_unit_test(gaps_between_mills_ratios_do_not_cancel),
         cmocka_unit_test(incomplete_beta_is_the_binomial_tail),

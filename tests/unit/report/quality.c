@@ -1,6 +1,7 @@
 /* Measures of fit against their definitions, counted pair by pair. */
 #include "base/memory.h"
 #include "base/sorting.h"
+#include "objective/families.h"
 #include "report/quality.h"
 #include "testing.h"
 

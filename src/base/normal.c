@@ -3,7 +3,7 @@
  * With J_k = int s^k/k! exp(-x s - s^2/2) ds, J_-1 = 1 and J_0 = R, integration by parts gives
  * (k+1) J_{k+1} = J_{k-1} - x J_k, hence J_k / J_{k-1} = 1 / (x + (k+1) J_{k+1} / J_k): Laplace's
  * continued fraction [Abramowitz and Stegun 26.2.14], stable backwards for x > 0. */
-#include "privacy/normal.h"
+#include "base/normal.h"
 
 #include <math.h>
 
@@ -32,6 +32,21 @@ double fplt__normal_mills(double x)
     if (x >= tail_begins)
         return ratios(x, ratio);
     return 0.5 * erfc(x * root_half) * root_two_pi * exp(x * x / 2);
+}
+
+double fplt__normal_hazard(double x, double *above)
+{
+    double ratio[TERMS];
+    if (!(x >= tail_begins)) {
+        double hazard = 1 / fplt__normal_mills(x);
+        if (above)
+            *above = hazard - x;
+        return hazard;
+    }
+    ratios(x, ratio);
+    if (above)
+        *above = ratio[1];
+    return 1 / ratio[0];
 }
 
 double fplt__normal_log_cdf(double x)

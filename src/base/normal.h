@@ -1,9 +1,12 @@
 /* The standard normal distribution far into its tails. */
-#ifndef FPLT_PRIVACY_NORMAL_H
-#define FPLT_PRIVACY_NORMAL_H
+#ifndef FPLT_BASE_NORMAL_H
+#define FPLT_BASE_NORMAL_H
 
 /* Mills' ratio: P(normal > x) over the density at x; overflows below about -37. */
 double fplt__normal_mills(double x);
+/* Density at x over P(normal > x), the inverse of Mills' ratio; 0 below about -37. `above` unless NULL: by how much it is
+ * above x, without cancellation. */
+double fplt__normal_hazard(double x, double *above);
 /* ln P(normal <= x). */
 double fplt__normal_log_cdf(double x);
 /* The x with P(normal <= x) = p; infinite at 0 and 1. */
