@@ -22,15 +22,17 @@ struct seen {
 
 static void check_cells(const fplt__cell *cells, size_t count)
 {
-    static volatile unsigned sink;
+    unsigned sum = 0; /* every byte is read */
     for (size_t i = 0; i < count; i++) {
         promise(cells[i].kind <= FPLT__CELL_TEXT);
         promise(cells[i].kind != FPLT__CELL_TEXT || cells[i].text || !cells[i].length);
         promise(cells[i].length <= FPLT__DOOR_MAX_CELL);
         for (size_t k = 0;
              cells[i].kind != FPLT__CELL_MISSING && cells[i].text && k < cells[i].length; k++)
-            sink += (unsigned char)cells[i].text[k];
+            sum += (unsigned char)cells[i].text[k];
     }
+    volatile unsigned sink = sum;
+    (void)sink;
 }
 
 static fplt_status take_columns(void *context, size_t number, const fplt__cell *names, size_t count,

@@ -340,6 +340,20 @@ static void families_are_those_of_one_process(void **state)
     has_numbers = has_amounts = 0;
 }
 
+/* Where its folder cannot be made, the coordinator says so at its end; the sites have the model. */
+static void a_model_that_cannot_be_written(void **state)
+{
+    (void)state;
+    found("train: {algorithm: fed-plt, rounds: 2, seed: 5, tolerance: 0}\n", site_lines, 0);
+    federating_write(all.side[0].folder, "out", "%s", "a file, not a folder");
+    federating_run(&all);
+    assert_int_equal(all.side[0].status, FPLT_FAILED);
+    assert_contains(all.side[0].error.text, "the model was not written");
+    for (size_t i = 1; i <= SITES; i++)
+        fplt_model_destroy(model_of(i));
+    federating_clear(&all);
+}
+
 struct met {
     size_t count;
     char line[SITES][FPLT_IDENTITY_SIZE];
@@ -499,6 +513,7 @@ static void a_run_goes_on_under_disclosure_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_that_cannot_be_written),
         cmocka_unit_test(the_model_is_that_of_one_process),
         cmocka_unit_test(families_are_those_of_one_process),
         cmocka_unit_test(masked_sums_give_the_same_model),
