@@ -18,6 +18,7 @@
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
 #   make package    the Debian packages in build-package, unpacked and tried; takes some minutes
+#   tools/image     OCI images of coordinator and agent from these packages; tools/arm64: build and unit tests for arm64
 #   make dist       fedplt-VERSION.tar.gz of what is committed; its `make check` passes too. SIGN=KEY signs it with that key of gpg
 #   make sbom       build/fedplt.spdx.json: what is linked and embedded, with versions and licences (SPDX 2.3)
 #
@@ -153,4 +154,4 @@ format:
 	@git ls-files '*.c' '*.h' '*.inc' | xargs clang-format -i
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz build-package
+	rm -rf build build-asan build-tsan build-fuzz build-package build-image build-arm64
