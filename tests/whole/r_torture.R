@@ -23,5 +23,5 @@ for (name in ls(space, all.names = TRUE)) {
     assign(name, f, exported)
   }
 }
-source(file.path(commandArgs(TRUE)[1L], "r_memory.R"))
+source(file.path(commandArgs(TRUE)[1L], "r_memory.R"), local = new.env()) # which it empties at its end
 cat("tortured:", sort(seen), "\n")
