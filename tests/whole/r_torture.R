@@ -23,5 +23,7 @@ for (name in ls(space, all.names = TRUE)) {
     assign(name, f, exported)
   }
 }
-source(file.path(commandArgs(TRUE)[1L], "r_memory.R"))
+methods <- space[[".__S3MethodsTable__."]] # of the package's own generics, which hold copies
+for (name in ls(methods)) if (exists(name, space, inherits = FALSE)) assign(name, space[[name]], methods)
+source(file.path(commandArgs(TRUE)[1L], "r_memory.R"), local = new.env()) # which it empties at its end
 cat("tortured:", sort(seen), "\n")
