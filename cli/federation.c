@@ -279,8 +279,7 @@ const cli_command cli_federation[] = {
          "`train` has no effect. Results are in the folder `out`, as evaluate.txt, evaluate.csv "
          "and "
          "evaluate.json. An interrupted analysis goes on with the same command.",
-     .examples = "fedplt federation evaluate heart/federation.yaml heart/out/model.json\n"
-                 "fedplt federation evaluate heart/federation.yaml heart/out/model.json --json",
+     .examples = "fedplt federation evaluate heart/federation.yaml heart/out/model.json",
      .least = 2,
      .most = 2,
      .config = 1,

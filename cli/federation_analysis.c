@@ -12,11 +12,6 @@
 
 enum { MAX_RESULT = 256 << 20, MAX_SETTINGS = 8 };
 
-static const fplt_setting output_table[] = {
-    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print the result as one JSON document", 0, 0},
-    FPLT_SETTINGS_END,
-};
-
 static const fplt_setting evaluate_table[] = {
     {"grid", FPLT_INTEGER, 0, "100", FPLT__SCORE_GRID_MIN, FPLT__SCORE_GRID_MAX, NULL,
      "cells of probability in which sites count their rows, a multiple of 10; sites under strict "
@@ -32,8 +27,6 @@ static fplt_status declare_with(fplt_settings *settings, const fplt_setting *tab
         fplt_settings_add(settings, "federation", fplt_federation_lead_table, error);
     if (!status)
         status = fplt_settings_add(settings, "analysis", table, error);
-    if (!status)
-        status = fplt_settings_add(settings, "output", output_table, error);
     return status ? status : fplt_settings_add(settings, "output", cli_log_table, error);
 }
 
@@ -44,17 +37,15 @@ fplt_status cli_federation_evaluate_declare(const cli_call *cli, fplt_settings *
     return declare_with(settings, evaluate_table, error);
 }
 
-static fplt_status print_result(const char *folder, const char *kind, int json, fplt_error *error)
+static fplt_status print_result(const char *folder, const char *kind, fplt_error *error)
 {
     char path[4400], *text;
     size_t size;
-    snprintf(path, sizeof path, "%s/%s.%s", folder, kind, json ? "json" : "txt");
+    snprintf(path, sizeof path, "%s/%s.txt", folder, kind);
     fplt_status status = fplt__file_read(path, MAX_RESULT, &text, &size, error);
     if (status)
         return status;
     fputs(text, stdout);
-    if (size && text[size - 1] != '\n')
-        putchar('\n');
     fplt_free(text);
     return FPLT_OK;
 }
@@ -84,7 +75,7 @@ static fplt_status lead(cli_call *cli, const char *kind, const char *model,
         return outcome.finished ? fplt_error_set(error, FPLT_FAILED, "%s", outcome.sentence)
                                 : FPLT_OK;
     }
-    return print_result(folder, kind, fplt_settings_switch(cli->settings, "json"), error);
+    return print_result(folder, kind, error);
 }
 
 fplt_status cli_federation_evaluate(cli_call *cli, fplt_error *error)

@@ -274,13 +274,13 @@ static void close_run(fplt__coordinator *c)
     fplt_free(c->start.names);
     fplt__coordinator_forget(c);
     fplt__coordinator_forget_polys(c);
+    fplt__coordinator_forget_analysis(c);
     c->revoked = c->last = NULL;
     c->notes = NULL;
     c->address = NULL;
     c->roster = NULL;
     c->members = 0;
     fplt__coordinator_forget_preparation(c);
-    fplt__coordinator_forget_analysis(c);
     memset(&c->facts, 0, sizeof c->facts);
     memset(&c->start, 0, sizeof c->start);
     c->seen.information = NULL;
