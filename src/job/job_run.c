@@ -197,7 +197,7 @@ void fplt__job_method(const fplt_settings *settings, const fplt__method_context 
         .partial = !fplt__participation_is_full(scene->participation),
         .random = scene->varied || solver->traits & (FPLT_STOCHASTIC | FPLT_NOISY),
         .trains = was_given(settings, "solver") || was_given(settings, "epochs") ||
-                  was_given(settings, "gamma"),
+                  was_given(settings, "gamma") || was_given(settings, "gamma-decay"),
         .composite = !fplt__prox_is_zero(scene->prox),
         .hessians = !scene->own_costs,
         .bending = fplt__objective_bending(scene->objective),

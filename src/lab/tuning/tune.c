@@ -419,6 +419,11 @@ static fplt_status check_tuning(const fplt_objective *objective, uint32_t agents
 {
     const fplt_run_settings *run = &settings->run;
     int bounds = run->curvature.highest > 0;
+    if (run->training.decay > 0 && run->training.decay != 1)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "gamma-decay is %g, but the tuner looks for one step for all rounds; "
+                              "leave it out",
+                              run->training.decay);
     if (!run->algorithm->splits)
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
