@@ -118,7 +118,7 @@ EXEMPT = {
     "declare": "what an older ledger does not say, and none is older",
     "lead.run": "the number of a run is its name",
     "lead.listen": "an address, which the agents know", "lead.status": "an address, and nobody looks",
-    "lead.log": "how the same is told", "lead.log-level": "which of the same is told", "lead.sandbox": "which system calls are refused, and none of them is made", "lead.once": "to wait for nobody, when the run is over",
+    "lead.log": "how the same is told", "lead.log-level": "which of the same is told", "lead.sandbox": "which system calls are refused, and none of them is made", "sandbox": "likewise", "lead.once": "to wait for nobody, when the run is over",
     "lead.deadline": "for agents that do not come, and all do", "lead.quorum": "for agents that do not come, and all do", "lead.repair": "for a run that is halted, and none is",
     "lead.window": "how many large updates come at once, and none is large",
 }

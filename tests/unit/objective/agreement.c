@@ -186,6 +186,8 @@ static void extreme_margins(void **state)
     for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < PAIRS; i++)
             for (int far = 0; far < 2; far++) {
+                if (problem_is_positive(pairs[i].loss))
+                    continue; /* exp(-margin) is infinite there */
                 double a[2] = {1, -1}, label[3] = {pairs[i].task == FPLT_TASK_CLASSES ? 0 : 1,
                                                    pairs[i].task == FPLT_TASK_CLASSES ? 2 : -1, 1};
                 double three[3] = {1, -1, 1};
@@ -206,6 +208,7 @@ static void extreme_margins(void **state)
                 fplt_dataset_destroy(dataset);
                 if (lacks_kernel(status))
                     continue;
+                assert_ok(status, error);
                 size_t n = fplt_objective_dimension(o);
                 double x[3] = {far ? 1e4 : -1e4, far ? -1e4 : 1e4, 3}, value, g[3],
                        v[3] = {1, 2, 3};
