@@ -21,12 +21,12 @@ extern "C" {
 
 /* Version of these headers; FPLT_VERSION_NUMBER is 1002003 for 1.2.3. */
 #define FPLT_VERSION_MAJOR 0
-#define FPLT_VERSION_MINOR 1
+#define FPLT_VERSION_MINOR 2
 #define FPLT_VERSION_PATCH 0
 #define FPLT_VERSION_NUMBER \
     (FPLT_VERSION_MAJOR * 1000000 + FPLT_VERSION_MINOR * 1000 + FPLT_VERSION_PATCH)
 
-/* Version of the library that runs: "0.1.0". */
+/* Version of the library that runs: "0.2.0". */
 FPLT_API const char *fplt_version(void);
 
 /* code, name, text */

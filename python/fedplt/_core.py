@@ -104,7 +104,7 @@ def take_text(pointer: Any) -> str:
 
 
 def version() -> str:
-    """The version of the library inside, "0.1.0"."""
+    """The version of the library inside, "0.2.0"."""
     return text(lib.fplt_version())
 
 
