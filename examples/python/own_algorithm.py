@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""An algorithm of one's own in Python: FedAvg with momentum at the coordinator, beside the library's methods, and driven
+"""Your own algorithm in Python: FedAvg with momentum at the coordinator, beside the library's methods, and driven
 by hand as hub and nodes.
 
 usage: PYTHONPATH=build/python python3 examples/python/own_algorithm.py"""
