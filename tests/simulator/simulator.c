@@ -1944,8 +1944,10 @@ static int play_all(int number, unsigned long schedules, uint64_t first, enum wa
         if (pipe(ends[p]))
             exit(2);
         if (fork() == 0) {
+            sql_separate();
             struct findings found =
                 play_some(schedules > p ? schedules - p : 0, first + p, stride, wanted);
+            sql_leave();
             _exit(write(ends[p][1], &found, sizeof found) != sizeof found);
         }
         close(ends[p][1]);

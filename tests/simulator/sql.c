@@ -106,24 +106,34 @@ static void free_fresh(void)
             s.fresh[m].medium->free(s.fresh[m].file[d]);
 }
 
-static void remove_folder(void)
+void sql_leave(void)
 {
     for (unsigned d = 0; d < SQL_DISKS; d++)
         unlink(s.path[d]);
     rmdir(s.folder);
+}
+
+static void end_process(void)
+{
+    sql_leave();
     free_fresh();
 }
 
 /* Paths must be there for base/database.c to see; what is in the files is the VFS's. */
-void sql_prepare(void)
+void sql_separate(void)
 {
     strcpy(s.folder, "/tmp/fedplt-simulator-XXXXXX");
     if (!mkdtemp(s.folder))
         exit(2);
-    vfs_install();
     for (unsigned d = 0; d < SQL_DISKS; d++)
         snprintf(s.path[d], sizeof s.path[d], "%s/%u.db", s.folder, d);
-    atexit(remove_folder);
+}
+
+void sql_prepare(void)
+{
+    sql_separate();
+    vfs_install();
+    atexit(end_process);
     sql_use(NULL);
 }
 

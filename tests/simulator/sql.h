@@ -21,6 +21,11 @@ typedef struct sql_medium {
 /* Once, before any fork: takes SQLite over, in this process and those that it forks. */
 void sql_prepare(void);
 
+/* In a child of fork(), before it uses a store: paths of its own, so that no other process makes or removes them. The child
+ * calls sql_leave() before it ends. */
+void sql_separate(void);
+void sql_leave(void);
+
 /* The medium of what begins later; NULL: SQLite's. */
 void sql_use(const sql_medium *medium);
 /* New files for every disk; `seed` decides what a crash keeps. `closing`: numbers of a closing vector. */
