@@ -470,17 +470,17 @@ static uint32_t count_standing(const fplt__leader *leader)
 }
 
 /* The word of one member does not end a run: its update is missing from the round, as after any trouble. The run ends
- * where more than half of the members diverge, or where the round is everybody's and cannot close without them. Where
- * members have spent their budget, too few are left: that is then the reason, whatever one of the others says. */
+ * where more than half of the members diverge, or where the round needs all of its cohort and cannot close without them.
+ * Where members have spent their budget, too few are left: that is then the reason, whatever one of the others says. */
 static int has_diverged(const fplt__leader *leader, uint32_t count, uint32_t possible,
                         uint32_t quorum)
 {
     if (FPLT__PLANTED(FPLT__ONE_DIVERGES))
         return count > 0;
     uint32_t standing = count_standing(leader);
-    return count &&
-           (2 * (uint64_t)count > standing ||
-            (possible < quorum && count_able(leader, 1) == standing && !count_able(leader, 0)));
+    return count && (2 * (uint64_t)count > standing ||
+                     (possible < quorum && quorum == leader->open.cohort_size &&
+                      count_able(leader, 1) == standing && !count_able(leader, 0)));
 }
 
 /* Whether the round can close, must, or can no longer. */

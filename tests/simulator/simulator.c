@@ -1811,10 +1811,10 @@ static int play_secure_faults(int number, const struct secure_fault *list, unsig
 
 /* Schedules that found something once, with the algorithms that there were: what tests/unit/protocol/halted.c
  * has, a start that was asked for where there was no plan any more, a proposal that was taken for the plan, a leg that
- * begins with the number behind the last round of the plan, and a member that says that it diverged where all others have
- * spent their budgets. With a quorum: vectors that are asked for again in the session
+ * begins with the number behind the last round of the plan, and a member that says that it diverged where others have
+ * spent their budgets or cannot answer either. With a quorum: vectors that are asked for again in the session
  * of others. */
-static const uint64_t once_of_all[] = {155, 403419, 1010154, 1060149, 7528, 308197, 304077};
+static const uint64_t once_of_all[] = {155, 403419, 1010154, 1060149, 7528, 308197, 304077, 466453};
 static const uint64_t once_of_quorums[] = {9355};
 
 static int play_once(int number)
