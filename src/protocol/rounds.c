@@ -470,7 +470,8 @@ static uint32_t count_standing(const fplt__leader *leader)
 }
 
 /* The word of one member does not end a run: its update is missing from the round, as after any trouble. The run ends
- * where more than half of the members diverge, or where the round needs all of its cohort and cannot close without them.
+ * where more than half of the members diverge, or where the round cannot close without them and they are several,
+ * or the round needs its whole cohort.
  * Where members have spent their budget, too few are left: that is then the reason, whatever one of the others says. */
 static int has_diverged(const fplt__leader *leader, uint32_t count, uint32_t possible,
                         uint32_t quorum)
@@ -479,7 +480,7 @@ static int has_diverged(const fplt__leader *leader, uint32_t count, uint32_t pos
         return count > 0;
     uint32_t standing = count_standing(leader);
     return count && (2 * (uint64_t)count > standing ||
-                     (possible < quorum && quorum == leader->open.cohort_size &&
+                     (possible < quorum && (count > 1 || quorum == leader->open.cohort_size) &&
                       count_able(leader, 1) == standing && !count_able(leader, 0)));
 }
 
