@@ -1,11 +1,11 @@
 /* A federated algorithm, pure: functions over explicit state, without threads, sockets, files or a
  * random source of its own. The engine runs every algorithm with the same loop:
  *
- *     plan                          what everyone knows of the round
+ *     plan                          public parameters of the round
  *     for each exchange:
  *         broadcast                 coordinator -> a few vectors
  *         local                     each active agent: train, stage, send a few vectors
- *         absorb                    coordinator <- the exact SUM of what they sent
+ *         absorb                    coordinator <- the exact SUM of the vectors sent
  *     finish                        each active agent, with a last broadcast (optional)
  *     the staged state takes effect
  *

@@ -35,7 +35,7 @@ FPLT_API fplt_status fplt_certificate_make(const fplt_promise_view *view, const 
                                            const char *model, size_t length, char **text,
                                            fplt_error *error);
 
-/* One thing that was looked at; `holds`: 0 it is not as it must be, 1 it is, 2 a notice that a reader should know of. */
+/* One verified property; `holds`: 0 violated, 1 fulfilled, 2 a notice for the reader. */
 typedef void (*fplt_certificate_finding)(void *context, int holds, const char *sentence);
 
 /* How to look; zeroed is legal, and NULL is the same. */

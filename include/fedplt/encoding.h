@@ -40,7 +40,7 @@ FPLT_API size_t fplt_hub_encode(const fplt_hub *hub, void *bytes, size_t room);
 FPLT_API fplt_status fplt_hub_decode(fplt_hub *hub, const void *bytes, size_t size,
                                      fplt_error *error);
 
-/* The agent's state: vectors kept, staged and held, and what it answered. fplt_node_decode needs a node of the same
+/* The agent's state: vectors kept, staged and held, and its last answer. fplt_node_decode needs a node of the same
  * plan. */
 FPLT_API size_t fplt_node_encode(const fplt_node *node, void *bytes, size_t room);
 FPLT_API fplt_status fplt_node_decode(fplt_node *node, const void *bytes, size_t size,

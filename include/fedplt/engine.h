@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-typedef struct fplt_participation fplt_participation; /* who is active: fedplt/participation.h */
+typedef struct fplt_participation fplt_participation; /* active agents: fedplt/participation.h */
 typedef struct fplt_noise_source fplt_noise_source;   /* fedplt/solver.h, noise.h */
 typedef struct fplt_ranks fplt_ranks;                 /* several processes: fedplt/ranks.h */
 
@@ -130,7 +130,7 @@ FPLT_API void fplt_engine_destroy(fplt_engine *engine);
 FPLT_API void fplt_engine_serve(fplt_engine *engine);
 
 /* Runs rounds until a stopping rule of the settings holds, from wherever the engine is. The observer (may be NULL) is called
- * in this thread. `result` (may be NULL) holds what was reached, also on failure; divergence is an outcome, not an error.
+ * in this thread. `result` (may be NULL) holds the state that was reached, also on failure; divergence is an outcome, not an error.
  * Fails as fplt_engine_round. Blocks until the run ends. */
 FPLT_API fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
                                      fplt_result *result, fplt_error *error);

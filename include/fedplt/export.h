@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* Writes another program's form: `form` is onnx (a graph on the columns as the file has them, categories as columns of 0 and
+/* Exports a model for another program: `form` is onnx (a graph on the columns as the file has them, categories as columns of 0 and
  * 1, named in its metadata; its coefficients are single precision) or csv (the table below). The file appears whole or not
  * at all. FPLT_BAD_VALUE for another form, FPLT_IO, FPLT_NO_MEMORY. */
 FPLT_API fplt_status fplt_model_export(const fplt_model *model, const char *form, const char *path,

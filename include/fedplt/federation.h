@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-/* ---- who is who ---- */
+/* ---- identities ---- */
 
 /* Makes the folder of a coordinator: authority, certificate for `address` (HOST:PORT, as agents dial
  * it), key of the receipts, and a federation.yaml to be filled in. */
@@ -153,7 +153,7 @@ typedef struct fplt_federation_watch {
     /* Asked several times a second; non-zero ends the process in order: a run goes on another
      * time. NULL: never. */
     int (*stop)(void *context);
-    /* Asked by an agent without a policy: shows a person what is proposed (a text of many lines);
+    /* Asked by an agent without a policy: shows a person the proposal (a text of many lines);
      * non-zero is consent. NULL: refused. */
     int (*agree)(void *context, const char *proposal, const char *hash);
     /* Asked by the coordinator: whether its settings are to be read again (once each). An agent that is bidden to
@@ -167,7 +167,7 @@ typedef struct fplt_federation_watch {
     const fplt_federation_cost *cost;
 } fplt_federation_watch;
 
-/* What came of it. */
+/* Result of a run. */
 typedef struct fplt_federation_outcome {
     int finished; /* a run ended by its own rules, or was ended */
     uint64_t rounds;
@@ -184,7 +184,7 @@ FPLT_API fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_
 
 /* Runs the coordinator: leads the run that the settings describe until it is over and served, or
  * `stop` says so. Blocks; callbacks are called in the caller's thread. Settings and watch are
- * borrowed for the call; NULL: nobody watches. `outcome` is written in every case.
+ * borrowed for the call; NULL: no callbacks. `outcome` is written in every case.
  * FPLT_BAD_VALUE and FPLT_BAD_DATA for settings, folder or schema, FPLT_IO where the port, folder
  * or disk cannot be used, FPLT_FAILED where the run or the writing of the model failed. State is
  * on disk: another call goes on with the run. */
@@ -194,7 +194,7 @@ FPLT_API fplt_status fplt_federation_lead(const fplt_settings *settings,
 /* Runs an agent: takes part in the runs of the coordinator, one after another, or in one with
  * `once`. Blocks until then, or until `stop` says so; an unreachable coordinator is dialled again.
  * Callbacks are called in the caller's thread. Settings and watch are borrowed for the call; NULL:
- * nobody watches, and nothing is agreed to but by the policy. `outcome` is written in every case.
+ * no callbacks, and only the policy can give consent. `outcome` is written in every case.
  * The ledger is charged before an update is sent.
  * FPLT_BAD_VALUE and FPLT_BAD_DATA for settings, policy, data or folder, FPLT_IO where the folder
  * or ledger cannot be used, FPLT_FAILED where the agent cannot go on. */
@@ -218,7 +218,7 @@ FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
 FPLT_API fplt_status fplt_federation_approve(const char *folder, const char *proposal,
                                              const fplt_federation_watch *watch, fplt_error *error);
 
-/* A port of 127.0.0.1 that nobody listens on at the moment, for demonstrations and tests; another
+/* A port of 127.0.0.1 without a listener at the moment, for demonstrations and tests; another
  * process may take it before the caller does. FPLT_IO where none is free. */
 FPLT_API fplt_status fplt_federation_port(unsigned *port, fplt_error *error);
 
@@ -238,7 +238,7 @@ typedef void (*fplt_federation_round_visitor)(void *context, const fplt_federati
 FPLT_API fplt_status fplt_federation_rounds(const char *folder, uint32_t run,
                                             fplt_federation_round_visitor visitor, void *context,
                                             fplt_error *error);
-/* What happened in it. `time` and `event` live for the call; `who` is NULL where an event is about nobody. */
+/* Event of a run. `time` and `event` live for the call; `who` is NULL where an event concerns no member. */
 typedef void (*fplt_federation_event_visitor)(void *context, const char *time,
                                               const fplt_federation_event *event);
 FPLT_API fplt_status fplt_federation_events(const char *folder, uint32_t run,

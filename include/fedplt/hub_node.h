@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-typedef struct fplt_participation fplt_participation; /* who is active: fedplt/participation.h */
+typedef struct fplt_participation fplt_participation; /* active agents: fedplt/participation.h */
 typedef struct fplt_noise_source fplt_noise_source;   /* fedplt/solver.h, noise.h */
 
 /* What all sides agree on before the first round. */

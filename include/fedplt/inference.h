@@ -53,7 +53,7 @@ FPLT_API fplt_summary_settings fplt_summary_defaults(void);
  * tests and intervals are those of Student's distribution with rows - rank degrees of freedom. With several classes
  * the first column is `class`, and coefficients are contrasts to the first class. A model with a penalty has no tests
  * and no intervals. Cells are missing where a coefficient was left out by a refit. `notes` has sentences
- * that say where the errors do not mean what they seem, one a line, released with fplt_free; it may be
+ * that warn where the errors are not valid, one a line, released with fplt_free; it may be
  * empty. FPLT_UNSUPPORTED, with the reason, where there are none. */
 FPLT_API fplt_status fplt_model_summary(const fplt_model *model,
                                         const fplt_summary_settings *settings, fplt_table **table,

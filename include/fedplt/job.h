@@ -97,7 +97,8 @@ typedef struct fplt_job_view {
     const fplt_prox *prox;
     const fplt_participation *participation;
     fplt_run_settings run;
-    const fplt_auto *automatic; /* what was auto, and the reasons; NULL: nothing was chosen by the
+    const fplt_auto
+        *automatic;    /* automatic choices and their reasons; NULL: nothing was chosen by the
                                    data */
     int releases_mean; /* the model is the mean of the agents' own, not the coordinator's */
     int in_memory;     /* the data set was not read or generated, but given */

@@ -1,6 +1,6 @@
-/* What was spent on records over all runs: a file that `fedplt train --ledger` and the agent of a
+/* Privacy spent on records over all runs: a file that `fedplt train --ledger` and the agent of a
  * federation keep alike. A charge has a rate of Renyi divergence (mu^2/2; rates of all runs add up) of
- * one record against each adversary, and is on the disc before what it pays for leaves.
+ * one record against each adversary, and is on disk before the message that it pays for is sent.
  *
  *     fplt_ledger_open("ledger.db", 0, &ledger, &error);
  *     fplt_ledger_visit(ledger, each, context, &error);
@@ -8,7 +8,7 @@
  *
  * Trainers and agents write the charges.
  *
- * One file has one account for each set of records. Totals are per adversary: what is proved against one
+ * One file has one account for each set of records. Totals are per adversary: a claim against one
  * who sees a final model never counts for one who sees every message. Charges are never taken back, and a
  * copy of an older state must never be put back in place: what was seen stays seen. One process at a
  * time.

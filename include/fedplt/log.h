@@ -1,4 +1,4 @@
-/* The library never prints: it tells a callback.
+/* Log messages. The library never prints; it passes each message to a callback.
  *
  * Threads and blocking: fplt_log_set returns at once; call it before other threads use the library. The sink is called in
  * whichever thread has a message, in several at once; the thread waits for it. */

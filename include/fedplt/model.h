@@ -1,4 +1,4 @@
-/* A trained model: its file, what it predicts, and how well. Closer looks: fedplt/assessment.h, inference.h and page.h; other
+/* A trained model: its file, predictions and quality. Details: fedplt/assessment.h, inference.h and page.h; other
  * forms: fedplt/export.h.
  *
  * Threads and blocking: a model does not change, and any number of threads may use it. fplt_model_read, fplt_model_write and
@@ -36,11 +36,11 @@ typedef struct fplt_model_info {
     int drop_first_level;              /* how categories were read */
     const char *label, *site, *labels; /* how the data were read, or NULL */
     const fplt_schema *schema;         /* what the columns mean, or NULL; kept by the model */
-    const fplt_transform *transform;   /* what was done to the rows */
+    const fplt_transform *transform;   /* changes to the rows before training */
     const double *weights;             /* as fplt_objective has them */
     size_t dimension;                  /* outputs x (features + intercept) */
     const char *program;               /* name and version of the program that trained it */
-    const char *training; /* a JSON object: how it was trained and what came of it; or NULL */
+    const char *training; /* a JSON object: settings and result of the training; or NULL */
     const fplt_inference *inference;     /* where standard errors come from, or NULL */
     const char *row_weight, *id;         /* columns by these names had a part in reading; or NULL */
     const char *missing_codes, *dates;   /* as in fplt_read_settings, or NULL */
@@ -63,7 +63,7 @@ FPLT_API uint32_t fplt_model_outputs(const fplt_model *model);
 
 /* Writes JSON, numbers with 17 digits, so that reading gives the same bits; the file appears whole or not at all.
  * fplt_model_read takes a file or a folder with a model.json. FPLT_IO; FPLT_BAD_DATA or FPLT_BAD_VALUE, naming file and
- * field, for what is missing, malformed or does not fit together. */
+ * field, for parts that are missing, malformed or inconsistent. */
 FPLT_API fplt_status fplt_model_write(const fplt_model *model, const char *path, fplt_error *error);
 FPLT_API fplt_status fplt_model_read(const char *path, fplt_model **model, fplt_error *error);
 

@@ -1,5 +1,5 @@
-/* A page about a model that people read, print and hand on: one HTML file that asks no network for
- * anything and runs no script.
+/* A report about a model to read, print and share: one HTML file that loads nothing from a network
+ * and runs no script.
  *
  * Threads and blocking: thread-safe, as everything is only read; nothing blocks. */
 #ifndef FEDPLT_PAGE_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* What there is to show besides the model; everything borrowed. May grow at its end. */
+/* Contents of the report besides the model; everything borrowed. May grow at its end. */
 typedef struct fplt_page {
     const char *title;           /* NULL: from the loss and the label */
     const fplt_history *history; /* of its training, or NULL */
@@ -25,11 +25,11 @@ typedef struct fplt_page {
 /* Nothing but the model, level 0.95. */
 FPLT_API fplt_page fplt_page_defaults(void);
 
-/* What was trained and on what, convergence, coefficients with their errors where the model has the
+/* Writes the report: the training and its data, convergence, coefficients with their errors where the model has the
  * sums for them, quality per site with ROC and calibration, the certificate of a private run in plain
  * words, and every parameter with its reason. Each text is escaped. The page is released with
  * fplt_free. FPLT_UNSUPPORTED for a history or an evaluation of a model that was trained with
- * privacy: both tell of records without noise. */
+ * privacy: both would reveal records without noise. */
 FPLT_API fplt_status fplt_model_page(const fplt_model *model, const fplt_page *page, char **html,
                                      fplt_error *error);
 

@@ -1,4 +1,4 @@
-/* Who is active in a round. A rule is a pure function of (seed, run, round); rounds are counted
+/* Participation: which agents are active in a round. A rule is a pure function of (seed, run, round); rounds are counted
  * from 0.
  *
  * Threads and blocking: fplt_participation_create blocks on the file of a trace. A rule does not change: any number of threads
@@ -25,7 +25,7 @@ typedef struct fplt_participation_settings {
     const char *trace; /* trace: a text file, each line lists the agents (0-based, separated by
                                    blanks or commas) active in one round, the first line those of
                                    round 0; it repeats from the start; # begins a comment, an empty
-                                   line is a round with nobody, a line with only a comment is no
+                                   line is a round without agents, a line with only a comment is no
                                    round */
 } fplt_participation_settings;
 

@@ -1,4 +1,4 @@
-/* What may be promised about one record of one agent when local training is noisy, in numbers: from
+/* Privacy accounting for one record of one agent under noisy local training: from
  * the parameters of a run to a claim, from a claim to (epsilon, delta), and back from (epsilon,
  * delta) to the noise.
  *
@@ -13,7 +13,7 @@
  * Neighbours are data sets that differ in one record of one agent, replaced by another; how many
  * records an agent has is public. Every argument that is not finite or out of range is refused.
  *
- * Threads and blocking: functions of numbers only. Thread-safe; nothing blocks, allocates or keeps what it is given. */
+ * Threads and blocking: functions of numbers only. Thread-safe; nothing blocks, allocates or keeps its arguments. */
 #ifndef FEDPLT_PRIVACY_H
 #define FEDPLT_PRIVACY_H
 
@@ -41,7 +41,7 @@ typedef struct fplt_privacy_mechanism {
     double step, noise_tau;
     uint64_t epochs;
     uint64_t rounds; /* charged: those in which the agent sent an update, late and refused ones
-                        included; where the coordinator chooses who takes part, the cap fixed in
+                        included; where the coordinator chooses the participants, the cap fixed in
                         advance */
     double strong_convexity, smoothness; /* of every f_i; read with `contraction` and by `paper` */
     double inverse_rho;                  /* 0 where the algorithm has no proximal term */
@@ -64,7 +64,7 @@ typedef struct fplt_privacy_mechanism {
  * one epoch, one round. The rest is not set and must be. */
 FPLT_API fplt_privacy_mechanism fplt_privacy_defaults(void);
 
-/* Who is looking. */
+/* Threat model: an adversary and what it observes. */
 typedef struct fplt_threat {
     const char *name; /* transcript, broadcast, secagg, final-y, final-x, secagg-sum, paper */
     const char *sees; /* what the adversary sees */

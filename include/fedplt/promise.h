@@ -9,10 +9,10 @@
  *     fplt_promise_create(settings, job, &plan, ...);     plans, and changes the job's run
  *     fplt_engine_create(view->objective, &view->run, ...);
  *
- * fplt_trainer_create does all of this, and fplt_trainer_certificate says what was promised.
- * A run that somebody else carries out, over a transport of your own, is planned without a job:
+ * fplt_trainer_create does all of this, and fplt_trainer_certificate states the guarantee.
+ * A run over a transport of your own is planned without a job:
  *
- *     fplt_promise_plan(settings, &roster, &plan, ...);    who takes part, with how many records
+ *     fplt_promise_plan(settings, &roster, &plan, ...);    the participants and their numbers of records
  *     fplt_certificate_make(plan, rounds, model, ...);
  *
  * Threads and blocking: one thread at a time may use a plan, and the job that it changed. fplt_promise_create and
@@ -38,7 +38,7 @@ FPLT_API fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_jo
 
 typedef struct fplt_promise fplt_promise;
 
-/* What was decided, all of it public. */
+/* Decisions of the plan, all of them public. */
 typedef struct fplt_promise_view {
     const fplt_threat *threat;
     double epsilon, delta; /* asked for; epsilon is NaN where tau was given */
@@ -70,7 +70,7 @@ typedef struct fplt_promise_view {
     int secure;                /* 0: seeded noise, not private */
     int diagnosed;             /* losses are measured and shown: not private */
     int planned_epochs, planned_rounds, planned_step, planned_rho; /* chosen by predicted error */
-    char warning[256]; /* what is legal but unwise; empty: nothing */
+    char warning[256]; /* legal but unwise choices; empty: none */
     double predicted;  /* error of the model, squared, as the plan expects it; NaN: not planned */
     uint64_t rounds;   /* of the run; all that are charged, also computed again: mechanism.rounds */
     /* Of the threat model secagg-sum, 0 elsewhere; how many agents in a sum are honest for certain: mechanism.honest */
@@ -78,7 +78,7 @@ typedef struct fplt_promise_view {
     uint32_t threshold; /* agents in a sum at least; 0: all */
     uint32_t most;      /* agents in a round at most */
     double unit;        /* what agents send are multiples of it: fplt_plan */
-    int drafted;        /* the schema was drafted from the records, and nobody has confirmed it */
+    int drafted; /* the schema was drafted from the records, and no person has confirmed it */
 } fplt_promise_view;
 
 /* Plans the run and writes it into the job: step, rho, epochs, rounds, noise, no stopping and no
@@ -86,12 +86,13 @@ typedef struct fplt_promise_view {
  * with the reason, where nothing can be promised. */
 FPLT_API fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job,
                                          fplt_promise **plan, fplt_error *error);
-/* Who takes part in a run, and what their rows look like: public numbers only, all borrowed. Begin with
+/* Participants of a run and the shape of their rows: public numbers only, all borrowed. Begin with
  * a zeroed struct: it may grow at its end. */
 typedef struct fplt_roster {
     uint32_t agents;
-    const uint64_t *records;   /* one an agent */
-    const char *const *names;  /* one an agent, each NULL where it has none; NULL: nobody has one */
+    const uint64_t *records; /* one an agent */
+    const char *const
+        *names; /* one an agent, each NULL where it has none; NULL: no agent has one */
     const fplt_schema *schema; /* by which all read their rows; NULL: that of the settings, or else
                                   the three below, and privacy.rows or radius bounds the norm */
     fplt_task task;
@@ -112,7 +113,7 @@ FPLT_API fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt
 /* Releases the plan, its view and its noise sources; NULL is legal. Destroy engines of the job
  * first. */
 FPLT_API void fplt_promise_destroy(fplt_promise *plan);
-/* What was decided; belongs to the plan. */
+/* Decisions of the plan; owned by the plan. */
 FPLT_API const fplt_promise_view *fplt_promise_get_view(const fplt_promise *plan);
 
 /**

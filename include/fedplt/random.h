@@ -20,7 +20,7 @@ typedef enum fplt_purpose {
     FPLT_FOR_DATA = 1,          /* generators */
     FPLT_FOR_PARTITION = 2,     /* shuffling, Dirichlet shares, held-out rows */
     FPLT_FOR_START = 3,         /* initial points */
-    FPLT_FOR_PARTICIPATION = 4, /* who is active in a round */
+    FPLT_FOR_PARTICIPATION = 4, /* agents that are active in a round */
     FPLT_FOR_BATCH = 5,         /* minibatches */
     FPLT_FOR_NOISE = 6,         /* noisy local training, simulated */
     FPLT_FOR_SHARED = 7,        /* common to the cohort: lengths, masks, coins */

@@ -6,7 +6,7 @@
  * Number 0 leads: it alone is the coordinator, observes, reads checkpoints and writes files. In the
  * others fplt_trainer_run answers its orders until it destroys its trainer.
  *
- * A failure of the transport itself must end the process: there is nobody left to tell.
+ * A failure of the transport itself must end the process: no other process can be notified.
  *
  * Threads and blocking: the table's functions are called in the thread that uses trainer or engine, one at a time, and block
  * until the other processes answer; so does fplt_ranks_agree. */
@@ -36,17 +36,17 @@ typedef struct fplt_ranks {
     /* From one process to another, in order. */
     void (*send)(void *context, unsigned to, const void *bytes, size_t size);
     void (*receive)(void *context, unsigned from, void *bytes, size_t size);
-    int ended; /* for the library: all processes know of a failure, and nothing may be called */
+    int ended; /* for the library: a failure was reported to all processes; no function may be called */
 } fplt_ranks;
 
 /* In the set-up, and where whole runs are spread: the first failure of all processes, in every one of
- * them, and `error` filled with it. A process that fails on its own must call it, for the others wait to
- * hear of it; what the library exchanges begins with it. Once a failure is known nothing is asked. NULL:
+ * them, and `error` filled with it. A process that fails must call it, because the others wait for
+ * its status; every exchange of the library begins with it. After a failure it returns at once. NULL:
  * one process. */
 FPLT_API fplt_status fplt_ranks_agree(fplt_ranks *ranks, fplt_status status, fplt_error *error);
 
 /* A shared object that brings such a table has one of these under the name FPLT_RANKS_MODULE. The
- * program loads it when it is asked for, so that nothing else knows of MPI. */
+ * program loads it on request, so that nothing else depends on MPI. */
 typedef struct fplt_ranks_module {
     size_t size;                /* sizeof(fplt_ranks_module) */
     fplt_ranks *(*begin)(void); /* once a process; NULL where it cannot start */

@@ -17,8 +17,8 @@ extern "C" {
 
 typedef struct fplt_schema fplt_schema; /* what the columns mean: fedplt/schema.h */
 
-/* Reading. Every failure is a sentence that names the file and the line. `-` is standard input; what
- * gzip packed is unpacked, told by its first bytes.
+/* Reading. Every failure is a sentence that names the file and the line. `-` is standard input;
+ * files packed by gzip are recognised by their first bytes and unpacked.
  *   csv     RFC 4180 (quotes, embedded commas, newlines and quotes; LF or CRLF; a UTF-8 byte order
  *           mark is skipped), header row; blanks around an unquoted field do not count. Dense; only
  *           where one-hot columns would need many times the room of the file, CSR.
@@ -26,7 +26,7 @@ typedef struct fplt_schema fplt_schema; /* what the columns mean: fedplt/schema.
  *   npy     versions 1 and 2, two dimensions in either order: floating point of 4 or 8 bytes, integers
  *           of any width, bool; any byte order. Dense.
  *   fplt    what fplt_dataset_write made: everything a data set has. The file is mapped: it opens at
- *           once, and its pages are shared. Told by its first bytes. One file only. While the data set
+ *           once, and its pages are shared. Recognised by its first bytes. One file only. While the data set
  *           is in use the file must not be made shorter; replacing it does no harm.
  * Labels. With `labels`, or with class names of an existing model, a label must be one of them
  * (compared as text, then as numbers). Without, labels are numbers, or all of them words: two
@@ -67,7 +67,7 @@ typedef struct fplt_read_settings {
     const char *
         separator; /* CSV: comma, tab, semicolon, bar; NULL or auto: the first of them that is in the
                               first line */
-    size_t largest; /* bytes of a file at most; 0: 2^40, of what has no size (a pipe) 2^30 */
+    size_t largest; /* bytes of a file at most; 0: 2^40, of a source without a size (a pipe) 2^30 */
     int set_aside; /* CSV: columns `label` and `site` are no features, although there is no label or site */
     /* CSV, names separated by commas, or NULL: the only columns that are features; columns that are
      * not looked at. */

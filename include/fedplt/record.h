@@ -1,4 +1,4 @@
-/* How a run was done, and what came of it: what fplt_trainer_record writes.
+/* Record of a run: its choices and its result, as fplt_trainer_record writes them.
  *
  * Threads and blocking: plain structures.
  */
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What was chosen for a run, or given, and why. */
+/* A parameter of a run, chosen or given, and the reason. */
 typedef struct fplt_choice {
     const char *name;
     double value;     /* NaN where it is a word */
@@ -22,12 +22,12 @@ typedef struct fplt_choice {
     char why[400];
 } fplt_choice;
 
-/* How a run was done and what came of it, beside its fplt_result. May grow at its end. */
+/* Choices and result of a run, beside its fplt_result. May grow at its end. */
 typedef struct fplt_record {
     size_t parameters; /* the algorithm's */
     fplt_choice parameter[FPLT_MAX_PARAMETERS];
     fplt_choice epochs, step; /* step: the least of all agents */
-    double largest_step;      /* of all agents; NaN: nobody takes one */
+    double largest_step;      /* of all agents; NaN: no agent takes one */
     const char *advice;       /* borrowed from the job: what would help more; empty: nothing */
     fplt_facts facts;         /* curvature and cohort */
     int measured, judged;     /* whether the next two are known; never with privacy */

@@ -48,7 +48,7 @@ typedef struct fplt_facts {
     int unbounded; /* `curvature` is no bound */
 } fplt_facts;
 
-/* What everyone knows of a round. */
+/* Public parameters of a round, the same for coordinator and agents. */
 typedef struct fplt_round {
     uint64_t number;    /* 0, 1, ... */
     uint32_t agents;    /* the roster, fixed for a run */

@@ -1,7 +1,7 @@
 /* A schema says what the columns of a data file mean, so that nothing of it has to be read from the
  * records. A YAML file:
  *
- *     drafted: yes                                 made from the records, and confirmed by nobody: delete it then
+ *     drafted: yes                                 made from the records, not yet confirmed by a person: delete it then
  *     header: yes                                  no: the columns are those below, in their order
  *     columns:
  *       age:      {type: number, bounds: 20..90, missing: 55}
@@ -21,7 +21,7 @@
  *     person          most: the most rows that one person has; those beyond are `other`, the first count
  *     ignore, id      not looked at
  *
- * missing: what an empty field, ? or NA becomes, and what is no finite number where one is wanted:
+ * missing: replaces an empty field, ? or NA, and a value that is not finite where a number is expected:
  * a constant, `centre`, `neutral-row`, or `refused` (the default). other: the same for a value that is no
  * declared level or class. The neutral row is one and the same whatever stood there: numbers at
  * their centre, no level of any category, the first class or the middle of the label's bounds; so for

@@ -68,7 +68,7 @@ FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *grou
 FPLT_API const fplt_setting *fplt_settings_row(const fplt_settings *settings, size_t index,
                                                const char **group);
 
-/* Writes what is legal for a row, "a number above 0" or "one of a, b, c", cut to `size` bytes with the ending 0. */
+/* Writes the legal values of a row, "a number above 0" or "one of a, b, c", cut to `size` bytes with the ending 0. */
 FPLT_API void fplt_setting_legal(const fplt_setting *setting, char *text, size_t size);
 /* Writes the help of a row with its rule, "local step size; auto: 1/lmax", cut in the same way. */
 FPLT_API void fplt_setting_help(const fplt_setting *setting, char *text, size_t size);

@@ -37,12 +37,12 @@ typedef struct fplt_noise_source {
     void *context;
     /* Optional: whether a public vector (the centre of the subproblem, its linear term, the start)
      * is small enough for the noise to hide rounding errors. Asked before anything is computed from
-     * the records, so that a refusal tells nothing of them. `what` names the vector. */
+     * the records, so that a refusal reveals nothing about them. `what` names the vector. */
     fplt_status (*admit)(void *context, double step, double tau, const char *what,
                          const double *vector, size_t count, fplt_error *error);
 } fplt_noise_source;
 
-/* One run of a solver: what it works on, with what, and what it used. */
+/* One run of a solver: its input, its workspace and its cost. */
 typedef struct fplt_local {
     fplt_subproblem problem;
     fplt_training training;

@@ -33,7 +33,7 @@ FPLT_API const char *fplt_version(void);
 #define FPLT_STATUS_MAP(X)                                                                    \
     X(FPLT_OK, "ok", "success")                                                               \
     X(FPLT_NO_MEMORY, "no-memory", "out of memory")                                           \
-    X(FPLT_BAD_VALUE, "bad-value", "a setting or argument is outside what is legal")          \
+    X(FPLT_BAD_VALUE, "bad-value", "a setting or argument is outside its legal range")        \
     X(FPLT_BAD_DATA, "bad-data", "a file or data set is malformed")                           \
     X(FPLT_UNSUPPORTED, "unsupported", "this combination is not offered")                     \
     X(FPLT_IO, "io", "reading or writing failed")                                             \

@@ -1,5 +1,5 @@
-/* What is known of Fed-PLT before a run, from a handful of numbers: how fast it converges, which
- * guarantee holds, what to change when none does, and which rho, step and epochs to take.
+/* Convergence theory of Fed-PLT, computed from a few numbers before a run: the rate, which guarantee
+ * holds, what to change when none does, and which rho, step and epochs to take.
  *
  *   fplt_theory_defaults    rho and a step from the curvatures alone
  *   fplt_theory_judge       which guarantees hold for given parameters, and advice where one fails
@@ -45,8 +45,8 @@ typedef struct fplt_theory_parameters {
  * the best step for it. */
 FPLT_API fplt_theory_parameters fplt_theory_defaults(const fplt_theory_problem *problem);
 
-/* FPLT_BAD_VALUE with a sentence when a number is outside what is legal. A step beyond the legal
- * range is accepted here: fplt_theory_judge speaks about it. `parameters` may be NULL. */
+/* FPLT_BAD_VALUE with a sentence when a number is outside its legal range. A step beyond the legal
+ * range is accepted here: fplt_theory_judge reports it. `parameters` may be NULL. */
 FPLT_API fplt_status fplt_theory_check(const fplt_theory_problem *problem,
                                        const fplt_theory_parameters *parameters, fplt_error *error);
 
@@ -91,7 +91,7 @@ FPLT_API double fplt_theory_bound_at(const fplt_theory_bound *bound, double firs
 
 typedef struct fplt_theory_finding {
     const char *name;    /* short, for tables: "stable" */
-    const char *meaning; /* one line: what is asked */
+    const char *meaning; /* one line: the question */
     int printed;         /* nonzero: a statement of the paper that is wrong in general */
     int holds;
     double value, limit; /* holds when value is below limit; "corollary" asks more beside */

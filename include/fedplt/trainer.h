@@ -82,7 +82,7 @@ FPLT_API const char *fplt_trainer_certificate(fplt_trainer *trainer, fplt_error 
 /* Makes a model with the record of its training. FPLT_UNSUPPORTED with own costs. Charges as fplt_trainer_weights. */
 FPLT_API fplt_status fplt_trainer_model(fplt_trainer *trainer, fplt_model **model,
                                         fplt_error *error);
-/* Writes every choice with its reason, and what came of the run so far. Charges as fplt_trainer_weights. */
+/* Writes every choice with its reason, and the result of the run so far. Charges as fplt_trainer_weights. */
 FPLT_API fplt_status fplt_trainer_record(fplt_trainer *trainer, fplt_record *record,
                                          fplt_error *error);
 

@@ -16,7 +16,7 @@ extern "C" {
 
 typedef struct fplt_design fplt_design; /* the columns of a formula; opaque */
 
-/* What was done to the columns and rows, so that the same can be done to other data: first a missing
+/* Changes to columns and rows, kept so that other data can be changed in the same way: first a missing
  * a_j becomes fill_j, then the columns of a formula are made, then a_j <- (a_j - mean_j) / scale_j,
  * then rows longer than `radius` are shortened to it. */
 typedef struct fplt_transform {
@@ -44,8 +44,8 @@ typedef struct fplt_transform_settings {
     /* with yes and scale: added to a column's variance before the root is taken, so that a column with a
      * deviation far below its root is divided by that root; 0: nothing */
     double ridge;
-    /* a formula over the columns, such as age * sex + poly(chol, 2) + C(cp); what is left of ~ and the
-     * intercept are not looked at. With schema its columns are scaled by the bounds that follow from
+    /* a formula over the columns, such as age * sex + poly(chol, 2) + C(cp); the part before ~ and the
+     * intercept are ignored. With schema its columns are scaled by the bounds that follow from
      * those declared; poly() and C() of a number need rows and are refused then. NULL: the columns as they are. */
     const char *formula;
     int site_effects; /* one more column for each agent but the first, 1 in its rows; agents have names */

@@ -1,5 +1,5 @@
 /* A search for the rho, local step and number of epochs to take: a choice with alternatives, by
- * theory, by a short experiment, or by both. Speaks about Fed-PLT and its accelerated form.
+ * theory, by a short experiment, or by both. Covers Fed-PLT and its accelerated form.
  *
  * Threads and blocking: fplt_tune blocks until the search is over and starts threads (run.threads) that end with it; the watch
  * is called in any of them, never in two at once. Calls that share nothing but the objective may run at the same time. */
@@ -22,7 +22,7 @@ typedef enum fplt_tune_method {
 
 typedef struct fplt_tune_settings {
     fplt_tune_method method;
-    fplt_run_settings run; /* what is given is kept; rho NaN, step 0 and epochs 0 are searched */
+    fplt_run_settings run; /* given values are kept; rho NaN, step 0 and epochs 0 are searched */
     uint64_t rounds;       /* that the experiment may spend in all; 0: 1000 */
     /* Data must not be used, because a privacy claim is to be made: run.curvature are public bounds
      * and an experiment is refused. */

@@ -1,4 +1,4 @@
-/* How well a method will do on rows it has not seen: cross-validation over a grid of one setting, and the
+/* Performance on unseen rows: cross-validation over a grid of one setting, and the
  * comparison of a federation with each site alone and with all rows in one place.
  *
  * Threads and blocking: both runs block until they are over and use the threads of a trainer; the watch is called in the
@@ -18,7 +18,7 @@ extern "C" {
 typedef struct fplt_validate_settings {
     fplt_settings *settings;     /* of a trainer (borrowed); the searched one is overwritten */
     const fplt_dataset *dataset; /* borrowed: as read, before transforms */
-    const char *name;            /* what is searched: eps, h-weight */
+    const char *name;            /* setting that is searched: eps, h-weight */
     const double *values;        /* borrowed */
     size_t count;
     uint32_t
@@ -43,7 +43,7 @@ typedef struct fplt_validation {
     size_t chosen;       /* the largest value whose loss is within one standard error of the best */
     uint32_t folds;      /* there were */
     uint32_t *fold;      /* owned: of every row, in the order of the data set */
-    const char *quality; /* what that is: auc, accuracy, rmse, concordance */
+    const char *quality; /* name of the measure: auc, accuracy, rmse, concordance */
     int stopped;         /* by the watch: nothing is chosen */
 } fplt_validation;
 

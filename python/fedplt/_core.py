@@ -31,7 +31,7 @@ class Error(Exception):
 
 
 class BadValue(Error, ValueError):
-    """A setting or argument is outside what is legal."""
+    """A setting or argument is outside its legal range."""
 
 
 class BadData(Error, ValueError):
