@@ -217,7 +217,7 @@ static void recall(fplt_coordinator *coordinator)
         recall_composite(coordinator);
 }
 
-/* Where steps and gradients are rounding, pairs tell nothing: they may point upwards, or make a step that is too long
+/* Where steps and gradients are rounding, pairs carry no information: they may point upwards, or make a step that is too long
  * for a double. Then they are forgotten, and a gradient step takes their place. */
 static void aim(fplt_coordinator *coordinator)
 {

@@ -1,6 +1,6 @@
 /* The automatic penalty and the local step, combined: the algorithm knows its penalty and its rule
  * for plain gradient steps, a solver with a step of its own knows that. The formulas are in
- * src/theory/step.c; nobody else has any. */
+ * src/theory/step.c; no other file computes one. */
 #include <math.h>
 
 #include "algorithm/algorithm.h"

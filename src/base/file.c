@@ -92,7 +92,7 @@ static int is_temporary_of(const char *name, const char *base)
     return counter && strcmp(c + counter, ".tmp") == 0;
 }
 
-/* A temporary file is locked as long as somebody writes it; one that is not was left by a process
+/* A temporary file is locked while a process writes it; one without a lock was left by a process
  * that died. */
 static void remove_leftover(const char *path)
 {
@@ -121,8 +121,8 @@ static void remove_leftovers(const char *path, char *room, size_t size)
         closedir(open);
 }
 
-/* A name nobody else uses: process, a counter within it, and O_EXCL against leftovers. Between its
- * creation and its lock a file may have been taken for a leftover: then another one. */
+/* A unique name: process, a counter within it, and O_EXCL against leftovers. Between creation and lock another
+ * process may remove the file as a leftover: then the next name is tried. */
 static int open_temporary(fplt__file *file, unsigned mode, size_t room)
 {
     static atomic_uint counter;

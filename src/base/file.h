@@ -25,9 +25,9 @@ int fplt__file_same(const char *a, const char *b);
 /* A folder that a run owns: its files appear together, and those of the run before go with it.
  *
  * New files are written into a folder beside it, with a manifest of their names, and the two folders
- * change places in one step: a reader sees the old run whole or the new one whole. Then what was
- * in the old folder and is in no manifest moves over, and the rest is removed. What a process that
- * died left behind is tidied by the next run; what is nobody's run is never lost. */
+ * change places in one step: a reader sees the old run whole or the new one whole. Files of the
+ * old folder that no manifest lists then move to the new one, and the rest is removed. The next run removes the
+ * leftovers of a process that died; files that belong to no run are kept. */
 typedef struct fplt__folder fplt__folder;
 
 /* The folder must exist. `owned` (ends with NULL): files of a run from before there were manifests. */

@@ -192,8 +192,8 @@ static void tidy_name(void *context, const char *name)
         move(tidying->from, tidying->to, name);
 }
 
-/* Empties and removes a folder that is no longer, or not yet, the run's; what is somebody else's
- * goes to `to`. What says whose files they are goes last: a process may die in between. */
+/* Empties and removes a folder that is no longer, or not yet, the run's; files that do
+ * not belong to the run move to `to`. The manifest goes last, because the process may die in between. */
 static void tidy(const char *from, const char *to, const char *const *owned)
 {
     struct tidying tidying = {from, has(from, MARK) ? NULL : to, NULL, owned};

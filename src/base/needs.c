@@ -140,7 +140,7 @@ static void describe(const char *clause, char *text, size_t size)
         struct term term;
         read_term(&clause, &term);
         if (term.given < 0)
-            continue; /* who has given it will not take it back */
+            continue; /* the user gave the setting and will not remove it */
         add(text, size, *text ? ", or " : "");
         add(text, size, term.negated && !term.values ? "no " : "");
         add(text, size, term.text);
@@ -184,23 +184,23 @@ static int is_given(const fplt_settings *settings, const fplt_setting *row)
     return fplt__settings_layer(settings, row->name) && !is_left_open(settings, row);
 }
 
-/* Whether the clause speaks of `there`, and if so whether a term other than that holds, `name` having all
+/* Whether the clause names `there`, and if so whether a term other than that holds, `name` having all
  * values of a list. */
 static int holds_there(const fplt_settings *settings, const char *clause, const char *there,
                        const char *name, const char *list)
 {
-    int speaks = 0, well = 0;
+    int names_it = 0, is_met = 0;
     while (clause) {
         struct term term;
         read_term(&clause, &term);
         if (strcmp(term.text, there) == 0)
-            speaks = 1;
+            names_it = 1;
         else if (strcmp(term.text, name) == 0 && term.values)
-            well |= is_one_among(term.values, list) != term.negated;
+            is_met |= is_one_among(term.values, list) != term.negated;
         else
-            well |= holds(settings, &term);
+            is_met |= holds(settings, &term);
     }
-    return !speaks || well;
+    return !names_it || is_met;
 }
 
 static fplt_status check_needs(const fplt_settings *settings, const char *name, const char *needs,
@@ -238,7 +238,7 @@ static const fplt__setting_need *line_about(const fplt__setting_need *table, con
     return found;
 }
 
-/* The first given setting with a clause in `needs` that speaks of `there` and holds by nothing else. */
+/* The first given setting with a clause in `needs` that names `there` and that no other term fulfils. */
 static const fplt_setting *idle_there(const fplt_settings *settings,
                                       const fplt__setting_need *table, const char *there,
                                       const char *name, const char *list, char clause[TERM])

@@ -1,5 +1,5 @@
-/* Help for a computation that falls into parts, from threads that somebody else owns and that are idle at
- * the time. Who computes need not know them: the owner lends them to the thread that it calls from. */
+/* Parallel execution of a computation that falls into parts, on idle threads of a pool. The computation does not know
+ * the pool: its owner attaches the pool's idle threads to the thread that runs the computation. */
 #ifndef FPLT_BASE_PARALLEL_H
 #define FPLT_BASE_PARALLEL_H
 

@@ -1,11 +1,11 @@
-/* What only the base knows of settings. */
+/* Settings: functions that only the library uses. */
 #ifndef FPLT_BASE_SETTINGS_H
 #define FPLT_BASE_SETTINGS_H
 
 #include "fedplt/settings.h"
 #include "fedplt/settings_table.h"
 
-/* What a setting needs beside its row, for a user of the tables that makes less of it than others. */
+/* Further requirements of a setting beside its row, for programs in which the setting has less effect. */
 typedef struct fplt__setting_need {
     const char *name;    /* or "@group": all settings of a group; NULL ends a table of these */
     const char *needs;   /* as in a row; NULL: it never has an effect there; "": nothing more */
@@ -23,8 +23,8 @@ unsigned fplt__settings_present(const fplt_settings *settings);
 fplt_status fplt__settings_effective_there(const fplt_settings *settings, const char *there,
                                            const char *name, const char *list, fplt_error *error);
 
-/* Where somebody else has given the setting `there`, as `what` says: as fplt__settings_effective, for what needs
- * that nobody does, by its row or by the user's table. */
+/* As fplt__settings_effective, where another party has given the setting `there` (`what` names the party): rejects
+ * settings that need its absence, by their row or by the table. */
 fplt_status fplt__settings_effective_beside(const fplt_settings *settings,
                                             const fplt__setting_need *table, const char *there,
                                             const char *what, fplt_error *error);

@@ -36,8 +36,8 @@ struct fplt__sum {
     double scale;     /* 2^(-64 - exponent) */
     wide *total;
     int64_t *high, *low; /* NULL: words only */
-    /* How many totals and limbs there are; the others are zero, and what their memory holds is not looked at. So what
-     * nobody needs is not touched, and new pages are written before they are read, which is cheaper than after. */
+    /* How many totals and limbs there are; the others are zero and their memory is not read. So unused
+     * pages are never touched, and new pages are written before they are read, which is cheaper than after. */
     size_t totals, limbs;
 };
 

@@ -1,5 +1,5 @@
-/* The one exact sum. Every number is rounded once to a multiple of 2^exponent (2^-64 unless told
- * otherwise) and added as a 128-bit integer: the result is the same to the last bit for any order,
+/* The one exact sum. Every number is rounded once to a multiple of 2^exponent (2^-64 by
+ * default) and added as a 128-bit integer: the result is the same to the last bit for any order,
  * any grouping and any number of threads, processes or machines, and a running sum never drifts. */
 #ifndef FPLT_BASE_SUM_H
 #define FPLT_BASE_SUM_H

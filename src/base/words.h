@@ -1,4 +1,4 @@
-/* Packed words block by block, for who does not want them all at once. */
+/* Packed words block by block, for callers that do not hold all of them in memory. */
 #ifndef FPLT_BASE_WORDS_H
 #define FPLT_BASE_WORDS_H
 

@@ -9,10 +9,9 @@
 void fplt__workers_run(unsigned threads, void (*task)(void *context), void *context);
 
 /* Work that comes in portions and is put together in their order. One portion after the other is taken
- * into a slot (fewer than `slots`; 0 in *more where none is left) by a worker (fewer than `threads`), who has no other
- * until it is worked on; several are loaded at once, one after the
- * other gets its place, several are worked on at once, and one after the other is joined: taken, placed and joined in
- * the same order. Nothing is taken after a failure, and what comes behind one is not placed; the failure of the
+ * into a slot (fewer than `slots`; 0 in *more where none is left) by a worker (fewer than `threads`), which has one portion
+ * at a time. Loading and processing run in parallel; take, place and join run one portion at a time, in the same
+ * order. After a failure no portion is taken, and portions behind the failed one are not placed; the failure of the
  * earliest portion is returned. take, place and join are never called at the same time. */
 typedef struct fplt__pipeline {
     void *context;

@@ -13,9 +13,8 @@ fplt_status fplt__parallel_map(uint32_t count, unsigned threads,
                                fplt_status (*ask)(void *context, uint32_t index, fplt_error *error),
                                void *context, fplt_error *error);
 
-/* The same about agents, of whom every process asks its own; what `ask` wrote into items[agent], of
- * `size` bytes each, all processes have afterwards. Of the failures the first agent's is told, in all of
- * them. `ranks` NULL: one process. */
+/* The same for agents: every process calls `ask` for its own, and afterwards all processes have every items[agent], of
+ * `size` bytes each. If calls fail, every process returns the failure of the first agent. `ranks` NULL: one process. */
 fplt_status fplt__agents_map(fplt_ranks *ranks, uint32_t agents, unsigned threads,
                              fplt_status (*ask)(void *context, uint32_t agent, fplt_error *error),
                              void *context, void *items, size_t size, fplt_error *error);

@@ -45,7 +45,7 @@ static void count(fplt_engine *engine, uint32_t active, double gradients)
     counters->paper_time += engine->settings.gradient_time * charged + talk;
 }
 
-/* An exchange with the active agents. Who asks for no more than was measured there is not asked again. */
+/* An exchange with the active agents. Measurements that exist for the point are reused. */
 static fplt_status exchange_one(fplt_engine *engine, const fplt_round *round, unsigned exchange,
                                 double *gradients, fplt_error *error)
 {
@@ -241,7 +241,7 @@ double fplt__engine_target(const fplt_engine *engine)
     return engine->settings.tolerance * (engine->settings.relative ? engine->base : 1);
 }
 
-/* Measures where the settings ask for it, tells the observer, and decides whether to go on. */
+/* Measures where the settings ask for it, calls the observer, and decides whether to continue. */
 static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *context,
                            fplt_progress *progress, fplt_result *result, fplt_error *error)
 {

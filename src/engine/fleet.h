@@ -1,10 +1,10 @@
-/* The agents as a whole, wherever they live. The round loop speaks to a fleet only through these verbs:
+/* The agents as a whole, wherever they live. The round loop uses a fleet only through these functions:
  * sum over a set, evaluate a point over all, and the agents' state in pieces. threads.c is a fleet of the
  * agents of this process; ranked.c one over several processes.
  *
  * How several processes train (ranked.c). Each has a contiguous block of the agents and their rows, and a
  * fleet on threads over them; number 0 leads and has the coordinator, alone. In the set-up all do the same
- * (ranks.h): what must be known of all agents, they exchange.
+ * (ranks.h): facts about all agents are exchanged.
  *
  *     columns, labels, levels     declared by a schema: a process keeps its own rows while it reads, and
  *                                 opens its own files alone. Without one every process reads all rows and
@@ -14,9 +14,9 @@
  *     new divisions, balance
  *     rows and weight of agents   known of all agents (the data set's census)
  *     kernel                      the fastest that all have
- *     curvatures                  surveyed by who has the agent, then known to all (each.h)
+ *     curvatures                  computed by the process that has the agent, then shared (agents_map.h)
  *     automatic values            the same function of the same numbers in each
- *     who is active               the same function of the seed in each
+ *     active agents               the same function of the seed in each
  *
  * Then the leader gives orders, and the others answer (serve). An order is one broadcast: what is to be
  * done, the round, and what the coordinator sends. The answer is one reduction of 128-bit integers: the
@@ -54,7 +54,7 @@ struct fplt__fleet_verbs {
     fplt_status (*finish)(fplt__fleet *fleet, const fplt_round *round, const uint32_t *active,
                           const double *down, fplt_error *error);
     /* Over all agents at x: dimension gradient sums, then value, hits, records, and how many agents
-     * can tell hits. */
+     * count hits. */
     fplt_status (*evaluate)(fplt__fleet *fleet, const double *x, fplt__sum *sum, fplt_error *error);
     /* Sum of the first `count` kept vectors beginning with number `vector`. */
     fplt_status (*total)(fplt__fleet *fleet, unsigned vector, unsigned count, fplt__sum *sum,

@@ -1,9 +1,9 @@
 /* A thread pool with one job at a time. A round may last a quarter of a millisecond, so a thread
  * watches an atomic for a moment before it sleeps; only where there is a core for every thread. Helpers
  * join a job while it is open. The caller closes it when it has nothing left to do itself, and waits for
- * those who joined: one that another program keeps from its core delays nobody.
+ * the helpers that joined: a helper that has not started delays nothing.
  *
- * Who is at a job may offer parts of what it does, and threads that have nothing to do take some. An offer
+ * A thread may divide its job into parts and offer them; idle threads take some. An offer
  * is a small job of its own, opened, joined and closed in the same way.
  *
  * A helper that joined and is then descheduled delays the job until it runs again. The thread that waits for it
@@ -29,8 +29,8 @@ enum { WATCH = 4000 };
 /* The state of a job: its number, whether it is closed, helpers at it. */
 enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1, BACK = 32 };
 
-/* Seconds. Credit is bounded, so that a neighbour who comes later is noticed soon. One loss may be an accident:
- * it is followed by `first_alone` at most. Who loses again soon after it was alone is alone longer. */
+/* Seconds. Credit is bounded, so that a program that starts later is noticed soon. One loss may be an accident:
+ * it is followed by `first_alone` at most. A second loss soon after that makes the pool work alone for longer. */
 struct account {
     double credit, alone_until, backoff, longest;
     double core,
@@ -159,7 +159,7 @@ static size_t take_parts(const fplt__pool *pool, struct offer *offer, unsigned n
     return taken;
 }
 
-/* Parts of an offer until none is left; how many. Who takes the last one says so. */
+/* Does parts of an offer until none is left and returns how many. The thread that takes the last one marks the offer. */
 static size_t do_parts(fplt__pool *pool, struct offer *offer, unsigned number)
 {
     size_t done = 0, first;

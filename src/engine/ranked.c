@@ -340,7 +340,7 @@ static const double *kept(const fplt__fleet *fleet, uint32_t agent)
 
 /* ---- The others ---- */
 
-/* Who is active follows from the seed: it need not travel. */
+/* The set of active agents follows from the seed, so it is not sent. */
 static const uint32_t *active_in(struct ranked *ranked, const fplt_round *round)
 {
     if (ranked->chosen != round->number + 1)

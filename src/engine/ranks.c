@@ -26,12 +26,12 @@ unsigned fplt__ranks_threads(const fplt_ranks *ranks, unsigned asked)
     return asked ? asked : share ? share : 1;
 }
 
-/* The leader hears from each in turn; who failed first sends its sentence. */
+/* Every process reports its status to the leader; the first that failed sends its error message. */
 fplt_status fplt__ranks_first(const fplt_ranks *ranks, fplt_status status, fplt_error *error)
 {
     if (!ranks || ranks->count == 1)
         return status;
-    fplt_error told = {FPLT_OK, ""};
+    fplt_error first = {FPLT_OK, ""};
     uint64_t word = status ? ranks->number : ranks->count;
     if (ranks->number)
         ranks->send(ranks->context, 0, &word, sizeof word);
@@ -45,17 +45,17 @@ fplt_status fplt__ranks_first(const fplt_ranks *ranks, fplt_status status, fplt_
         return FPLT_OK;
     if (word == ranks->number) {
         if (error)
-            told = *error;
-        told.status = status;
+            first = *error;
+        first.status = status;
         if (word)
-            ranks->send(ranks->context, 0, &told, sizeof told);
+            ranks->send(ranks->context, 0, &first, sizeof first);
     } else if (!ranks->number) {
-        ranks->receive(ranks->context, (unsigned)word, &told, sizeof told);
+        ranks->receive(ranks->context, (unsigned)word, &first, sizeof first);
     }
-    ranks->share(ranks->context, &told, sizeof told);
+    ranks->share(ranks->context, &first, sizeof first);
     if (error)
-        *error = told;
-    return told.status;
+        *error = first;
+    return first.status;
 }
 
 fplt_status fplt_ranks_agree(fplt_ranks *ranks, fplt_status status, fplt_error *error)

@@ -157,8 +157,8 @@ static int take(struct fplt__threads *threads, unsigned number, uint32_t count, 
     return 1;
 }
 
-/* Agents whose turn comes: where some of many are active, hardly anything of them is near. First what tells where
- * an agent's numbers are, */
+/* Prefetches the next agents: where few of many are active, their data are not in the cache. First the pointers to
+ * an agent's numbers, */
 static void approach_places(const struct fplt__threads *threads, const uint32_t *active,
                             uint32_t from, uint32_t to)
 {

@@ -70,7 +70,7 @@ static uint64_t bits_of(const uint8_t bytes[8])
     return bits;
 }
 
-/* One who has an address of IPv6 has its network of 64 bits. */
+/* An address of IPv6 counts as its network of 64 bits. */
 static fplt__origin key_of(const struct sockaddr *address)
 {
     fplt__origin key = {.used = 1};

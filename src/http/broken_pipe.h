@@ -8,7 +8,7 @@
 
 typedef struct fplt__broken_pipe {
     sigset_t before; /* signal mask of the thread */
-    int was_pending; /* a SIGPIPE that somebody else has blocked stays pending */
+    int was_pending; /* a SIGPIPE that other code has blocked stays pending */
 } fplt__broken_pipe;
 
 /* Blocks SIGPIPE in the calling thread; returns what fplt__broken_pipe_restore needs. */

@@ -289,7 +289,7 @@ static const char *remedy_of(CURLcode code)
     }
 }
 
-/* A handshake that failed: the other side speaks something else, or it hung up. */
+/* A failed handshake: the other side uses another protocol, or it closed the connection. */
 static const char *explain_handshake(const char *problem)
 {
     static const char *const other[] = {"version", "unexpected TLS packet", "protocol", "alert"};

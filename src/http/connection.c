@@ -1,5 +1,5 @@
-/* A connection, from its handshake to its end. It goes on as far as it can whenever the kernel tells of news or
- * something it waited for has happened: all of a body that is there is taken in one go, while it is in the cache. */
+/* A connection, from its handshake to its end. It proceeds until it would block, whenever the socket becomes ready or
+ * an awaited event has happened: all available bytes of a body are read at once, while they are in the cache. */
 #include "http/serving.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "base/memory.h"
 
 enum {
-    MAX_STEPS = 64,       /* records of one connection before others have their turn */
+    MAX_STEPS = 64,       /* records of one connection before others are served */
     MAX_TURNS = 256,      /* of open_connections, before the kernel is asked again */
-    MAX_LINGERED = 64,    /* reads of what nobody wants any more, in one turn */
+    MAX_LINGERED = 64,    /* reads of discarded bytes in one turn */
     WORTH_KEEPING = 16384 /* of an answer's text */
 };
 

@@ -41,7 +41,7 @@ static int is_plain(const char *text, size_t size, int tabs)
     return 1;
 }
 
-/* Who asks by a proxy may name the host as well. */
+/* A request through a proxy may name the host as well. */
 static char *skip_host(char *target)
 {
     size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7

@@ -34,7 +34,7 @@ int fplt__http_persists(const fplt__http_head *head);
 
 /* What a status is called. */
 const char *fplt__http_reason(unsigned status);
-/* The time of day as a header has it: Sat, 14 Mar 2026 09:26:53 GMT. */
+/* The time of day in the form of HTTP headers: Sat, 14 Mar 2026 09:26:53 GMT. */
 enum { FPLT__HTTP_DATE = 32 };
 void fplt__http_date(int64_t seconds, char text[FPLT__HTTP_DATE]);
 

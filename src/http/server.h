@@ -48,7 +48,7 @@ typedef struct fplt__service {
     /* The transaction ends, answered or not; nothing may be kept that points to it. */
     void (*ended)(void *context, fplt__http_transaction *transaction);
     /* A connection ends. `finished`: the client ended it in good order, with every answer sent before, so that the last one
-     * has arrived; otherwise it broke, and what was sent last may be lost. NULL: nobody asks. */
+     * has arrived; otherwise it broke, and the last answer may be lost. NULL: not used. */
     void (*closed)(void *context, void *peer, int finished);
     /* A connection was refused below HTTP: a word to count it by (certificate, handshake, slow, malformed, limit;
      * NULL: nothing to count) and a line for the log, which names the address (NULL: only counted). */
@@ -64,7 +64,7 @@ typedef struct fplt__service {
 typedef struct fplt__server_settings {
     const char *listen;            /* HOST:PORT; port 0: chosen by the system */
     const char *certificate, *key; /* PEM, copied; NULL: in the clear */
-    const char *authority;         /* who dials must have its certificate; NULL: anybody */
+    const char *authority;         /* clients must have its certificate; NULL: any client */
     unsigned connections;          /* at most */
     /* Of connections that have shown no certificate, the oldest is closed first when one of these limits is reached. */
     unsigned
@@ -81,9 +81,8 @@ typedef struct fplt__server_settings {
 fplt_status fplt__server_create(const fplt__server_settings *settings, const fplt__service *service,
                                 fplt__server **server, fplt_error *error);
 void fplt__server_destroy(fplt__server *server);
-/* Takes a connection that somebody else made, a socket that does not block, as one of that peer (service.peer_size
- * bytes): of a server in the clear only, where nobody else would say who it is. The descriptor is the server's from now
- * on. */
+/* Adopts an accepted non-blocking socket as a connection of `peer` (service.peer_size bytes). Only for servers without
+ * TLS, because the peer is not authenticated. The server owns the descriptor from now on. */
 fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const void *peer,
                                fplt_error *error);
 unsigned fplt__server_port(const fplt__server *server);
@@ -122,7 +121,7 @@ void fplt__server_expect(fplt__server *server, const char *address);
 /* The request is refused, before its answer is given: its address has one connection less to open for a while, and the
  * connection is closed after the answer. */
 void fplt__http_transaction_distrust(fplt__http_transaction *transaction);
-/* Whether the refusal gets a log line of its own; if not, it is counted, and `refused` hears of the count. */
+/* Whether the refusal gets a log line of its own; if not, it is counted, and `refused` reports the count. */
 int fplt__http_transaction_reports(fplt__http_transaction *transaction);
 /* In `head`: when the body is in, `prepare` comes before `whole`, and the server goes on meanwhile. */
 void fplt__http_transaction_prepare(fplt__http_transaction *transaction);

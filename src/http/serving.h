@@ -86,10 +86,10 @@ struct fplt__http_connection {
     int is_trusted;               /* the owner has admitted it as a member's */
     int in_handshake;
     int served;      /* a request, at least */
-    int expects;     /* to be told before it sends its body */
+    int expects;     /* waits for 100-continue before it sends its body */
     int closes;      /* after the answer */
-    int lingers;     /* all is said: what the other side still sends is thrown away */
-    uint64_t skip;   /* bytes to come of a body that nobody wants */
+    int lingers;     /* answered: further bytes of the client are discarded */
+    uint64_t skip;   /* remaining bytes of a body that is discarded */
     double skip_due; /* deadline of the next of them */
     int refused;
     double since; /* when the handshake, a head, the time between requests, or the end began */
@@ -113,7 +113,7 @@ struct fplt__spare {
 struct fplt__server {
     fplt__service service;
     int listener, listens, epoll;
-    double deaf_until; /* the system gives no more connections just now */
+    double deaf_until; /* the system is out of descriptors until then */
     unsigned port, connections, most, window;
     /* Connections without a certificate: at most max_unproven from addresses that are no member's, and max_of_address
      * from one address. The list has the oldest first. */
@@ -130,11 +130,11 @@ struct fplt__server {
     gnutls_x509_crt_t authority;
     fplt__credentials *shown; /* held; to new connections */
     fplt__http_connection *open_connections;
-    fplt__http_connection *ready_first, *ready_last; /* who may go on */
-    fplt__queue rooms, held;                         /* who waits for room, and for news */
+    fplt__http_connection *ready_first, *ready_last; /* ready to proceed */
+    fplt__queue rooms, held;                         /* waiting for memory, and held by the owner */
     uint64_t received, sent;
     double now, swept, watched, header_timeout;
-    fplt__http_worker *worker;    /* prepares; NULL: nobody does */
+    fplt__http_worker *worker;    /* prepares bodies; NULL: no thread for it */
     uint8_t record[FPLT__RECORD]; /* to put bytes together */
 };
 
@@ -152,11 +152,11 @@ void fplt__http_connection_refuse(fplt__http_connection *connection, const char 
 /* The minute's count of refusals without a channel. */
 void fplt__server_sum_up(fplt__server *server, double now);
 void fplt__server_refuse_origin(fplt__server *server, fplt__origin *origin, const char *word,
-                                const char *sentence); /* NULL: an origin that nobody knows */
+                                const char *sentence); /* NULL: unknown origin */
 
 /* ready.c */
 
-/* It has its turn soon. */
+/* Adds the connection to the ready list, or removes it. */
 void fplt__http_connection_set_ready(fplt__http_connection *connection);
 void fplt__http_connection_clear_ready(fplt__http_connection *connection);
 /* The deadline of a body after `bytes` more of it have come: it grows by the time that they may take at the slowest
@@ -185,24 +185,24 @@ void fplt__server_accept(fplt__server *server);
 fplt__http_connection *fplt__http_connection_begin(fplt__server *server, int descriptor,
                                                    gnutls_session_t session);
 void fplt__http_connection_end(fplt__http_connection *connection);
-/* Lets everybody go on who is ready, some of them more than once; whether anybody did. */
+/* Serves the ready connections, some of them more than once; returns whether any made progress. */
 int fplt__http_connections_go_on(fplt__server *server);
-/* Everybody goes, with the answer that is made, as far as it can be sent now. */
+/* Closes all connections; finished answers are sent as far as possible without blocking. */
 void fplt__http_connections_part(fplt__server *server);
 
 /* transaction.c */
 
-/* The head is in: whether its body may come, and where to. */
+/* The head is complete: decides whether the body is accepted, and where it is stored. */
 void fplt__http_transaction_begin(fplt__http_transaction *transaction);
-/* The body is in. */
+/* The body is complete. */
 void fplt__http_transaction_complete(fplt__http_transaction *transaction);
-/* It is over, answered or not. */
+/* The transaction ends, answered or not. */
 void fplt__http_transaction_end(fplt__http_transaction *transaction);
-/* Those that are prepared, those that there is room for, and those whose time is up. */
+/* Continues transactions that are prepared, that have memory now, or whose hold has expired. */
 void fplt__http_transactions_serve(fplt__server *server);
 /* Seconds until one of those that wait must be served. */
 double fplt__http_transactions_wait(const fplt__server *server, double now);
-/* Nobody waits any longer. */
+/* Ends all holds. */
 void fplt__http_transactions_end(fplt__server *server);
 void fplt__http_transactions_forget(fplt__server *server);
 

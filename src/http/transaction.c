@@ -257,7 +257,7 @@ double fplt__http_transactions_wait(const fplt__server *server, double now)
     return seconds;
 }
 
-/* Its body is prepared, but nobody takes it any more. */
+/* Its body is prepared, but the transaction has ended. */
 static void hold_prepared(fplt__http_transaction *transaction)
 {
     FPLT__ASSERT(transaction->stage == FPLT__PREPARES);
@@ -436,7 +436,7 @@ void fplt__http_transaction_answer(fplt__http_transaction *transaction, unsigned
     count = count < FPLT__MAX_PIECES ? count : FPLT__MAX_PIECES;
     uint64_t left = transaction->length - transaction->received;
     if (left > FPLT_RECEIVE_BUFFER || (left && connection->expects))
-        connection->closes = 1; /* whether the rest of the body comes, nobody knows */
+        connection->closes = 1; /* the rest of the body may or may not arrive */
     if (!put_together(transaction, code, type, pieces, count))
         connection->closes = 1; /* without a word */
     release_body(transaction);  /* not before: an answer may repeat it */

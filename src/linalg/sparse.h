@@ -1,4 +1,4 @@
-/* Margins and combinations of sparse rows, as a kernel has them. In a header, so that every kernel compiles
+/* Margins and combinations of sparse rows, for all kernels. In a header, so that every kernel compiles
  * them with its own instructions; sums have one order and nothing is fused, so the bits are the same in all.
  *
  * A row goes by eights, then the four, the two and the one that are left. Short rows are bound by the number

@@ -36,16 +36,16 @@ fplt_status fplt__authority_sign(fplt__authority *authority, const char *request
 /* `fedplt-HOST:PORT-SECRET-FINGERPRINT`: good once, for seven days. */
 fplt_status fplt__authority_invite(fplt__authority *authority, const char *name, char *code,
                                    size_t size, fplt_error *error);
-/* Who the secret invites, after which it is spent; the same key may ask again. */
+/* Issues a certificate to the member that the secret invites, and spends the secret; the same key may ask again. */
 fplt_status fplt__authority_redeem(fplt__authority *authority, const char *secret,
                                    const char *request, char **certificate, fplt_error *error);
-/* Whether somebody could still come. */
+/* Whether an invitation is still open. */
 fplt_status fplt__authority_expects(fplt__authority *authority, int *expects, fplt_error *error);
 
 /* Ends all that was issued to the name so far, and its invitations. */
 fplt_status fplt__authority_revoke(fplt__authority *authority, const char *name, fplt_error *error);
 
-/* A number that is another once anybody, in whatever process, has changed the table. */
+/* A number that changes whenever any process has changed the table. */
 fplt_status fplt__authority_version(fplt__authority *authority, uint64_t *version,
                                     fplt_error *error);
 /* Whether a certificate may be used now: a sentence why not, empty if it may. */
@@ -57,7 +57,7 @@ typedef struct fplt__member {
     char state[16]; /* member, invited, revoked, expired */
     time_t ends;
 } fplt__member;
-/* Everybody, in alphabetical order; calls `tell` for each. */
+/* Calls `tell` for each member, in alphabetical order. */
 fplt_status fplt__authority_list(fplt__authority *authority,
                                  void (*tell)(void *context, const fplt__member *member),
                                  void *context, fplt_error *error);

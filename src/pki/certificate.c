@@ -202,7 +202,7 @@ static int set_common(gnutls_x509_crt_t certificate, const char *common_name, un
     return code;
 }
 
-/* Key identifiers: two authorities of one name are told apart before a signature fails to verify. */
+/* Key identifiers: they distinguish two authorities of one name before a signature fails to verify. */
 static int set_key_ids(gnutls_x509_crt_t certificate, gnutls_x509_crt_t authority)
 {
     uint8_t id[32];

@@ -1,5 +1,5 @@
-/* Keys, requests and X.509 certificates of a federation, as PEM text. ECDSA on P-256. Who somebody is
- * stands in the subject alternative URI: `fedplt:FEDERATION:agent:NAME` (client authentication only)
+/* Keys, requests and X.509 certificates of a federation, as PEM text. ECDSA on P-256. The owner
+ * is named by the subject alternative URI: `fedplt:FEDERATION:agent:NAME` (client authentication only)
  * or `fedplt:FEDERATION:coordinator` (server authentication only, with its addresses). */
 #ifndef FPLT_FEDERATION_CERTIFICATE_H
 #define FPLT_FEDERATION_CERTIFICATE_H
@@ -60,7 +60,7 @@ void fplt__certificate_explain(const char *pem, const char *authority, char *why
 /* SHA-256 of the certificate, the first of a PEM text. */
 fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
                                      fplt_error *error);
-/* Whether a certificate ends so soon (in 30 days) that somebody should be told; the date, for that sentence. */
+/* Whether a certificate ends so soon (in 30 days) that a warning is due; writes the date for it. */
 int fplt__certificate_is_ending(const fplt__identity *identity, char date[16]);
 
 #endif

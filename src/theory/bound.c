@@ -8,7 +8,7 @@
  *     E||e+||^2 = sum_i (p_i |T_i e|^2 + (1 - p_i)|e_i|^2)/p_i = |T e|^2 + ||e||^2 - |e|^2
  *              <= ||e||^2 - (1 - c^2)|e|^2 <= (1 - pmin (1 - c^2)) ||e||^2 = sigma^2 ||e||^2,
  * as |e|^2 >= pmin ||e||^2. The errors of the active add at most E||n|| <= E|n| = nu (Jensen over
- * who is active: E sum_i u_i |n_i|^2/p_i = |n|^2). So E||e_k|| <= sigma^k ||e_0|| +
+ * the active set: E sum_i u_i |n_i|^2/p_i = |n|^2). So E||e_k|| <= sigma^k ||e_0|| +
  * nu (1 - sigma^k)/(1 - sigma), and with |e|/sqrt(pmax) <= ||e|| <= |e|/sqrt(pmin)
  *     E|e_k| <= sqrt(pmax/pmin) sigma^k |e_0| + sqrt(pmax) nu (1 - sigma^k)/(1 - sigma).
  * Nothing but additivity over agents and the contraction was used of the norm, so no constant of

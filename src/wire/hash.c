@@ -12,7 +12,7 @@
 enum {
     SHARE = 32,             /* pieces that one hand takes at a time */
     BATCH = 512,            /* pieces whose digests are kept */
-    WORTH_SHARING = 1 << 18 /* bytes: waking somebody takes as long as a good part of fewer */
+    WORTH_SHARING = 1 << 18 /* bytes: below that, waking a thread costs more than it saves */
 };
 
 fplt__digest fplt__hash(const fplt__input *inputs, size_t count)
