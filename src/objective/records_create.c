@@ -97,15 +97,16 @@ static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error
 {
     static const char *const names[] = {"two classes", "three classes or more", "regression",
                                         "survival"};
+    const char *remedy = "";
     if (loss->tasks >> task & 1)
         return FPLT_OK;
+    if (fplt__task_classifies(task) && loss->tasks >> FPLT_TASK_REGRESSION & 1)
+        remedy = " (task regression takes labels as numbers)";
+    if (loss->tasks == 1u << FPLT_TASK_SURVIVAL)
+        remedy = " (a schema declares columns of type: time and type: event)";
     return fplt_error_set(error, FPLT_UNSUPPORTED,
                           "the loss %s does not fit a data set for %s%s; it is %s", loss->name,
-                          names[task],
-                          fplt__task_classifies(task) && loss->tasks >> FPLT_TASK_REGRESSION & 1
-                              ? " (task regression takes labels as numbers)"
-                              : "",
-                          loss->help);
+                          names[task], remedy, loss->help);
 }
 
 /* Records treated together: about 32 KiB of dense ones, so that they are still in the first-level cache

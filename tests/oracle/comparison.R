@@ -138,6 +138,17 @@ sandwich("least squares, robust", fit, model.matrix(fit) * resid(fit), fit$df.re
 fit <- lm(y ~ a + b + c, d, weights = w)
 sandwich("least squares, weighted, robust", fit, model.matrix(fit) * resid(fit) * d$w, fit$df.residual)
 
+# Packages that may be absent: the case is left out, and comparison.py says so.
+if (requireNamespace("MASS", quietly = TRUE)) {
+    fit <- coef(MASS::lm.ridge(y ~ a + b + c, d, lambda = 0.05 * nrow(d)))
+    keep("ridge", names = c("(Intercept)", names(fit)[-1]), coefficient = fit)
+}
+if (requireNamespace("lme4", quietly = TRUE)) {
+    exact <- lme4::lmerControl(optimizer = "bobyqa", optCtrl = list(rhoend = 1e-12))
+    fit <- coef(summary(lme4::lmer(y ~ a + (1 | site), read("balanced"), control = exact)))["a", ]
+    keep("effects of sites in a balanced design", names = "a", coefficient = fit[[1]], std_error = fit[[2]], t = fit[[3]])
+}
+
 # Logistic regression
 d <- read("classes")
 general("logistic", glm(y ~ a + b + c, binomial, d, control = fine))
