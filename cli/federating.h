@@ -28,5 +28,8 @@ void cli_allow_descriptors(void);
 fplt_status cli_federation_evaluate_declare(const cli_call *cli, fplt_settings *settings,
                                             fplt_error *error);
 fplt_status cli_federation_evaluate(cli_call *cli, fplt_error *error);
+fplt_status cli_federation_describe_declare(const cli_call *cli, fplt_settings *settings,
+                                            fplt_error *error);
+fplt_status cli_federation_describe(cli_call *cli, fplt_error *error);
 
 #endif

@@ -266,6 +266,25 @@ const cli_command cli_federation[] = {
                  "fedplt federation history --folder heart --trace > trace.txt",
      .declare = declare_history,
      .run = history},
+    {.name = "federation describe",
+     .summary = "Table 1 of a paper over the sites of a federation",
+     .arguments = "federation.yaml",
+     .about =
+         "Asks every site of the roster once for counts and sums of the columns that the schema of "
+         "federation.yaml declares, and prints rows, missing values, mean (SD), median "
+         "[quartiles] and levels by site, for all and by stratum: the numbers of `fedplt describe "
+         "--grid 20 --minimum 5` on the same files. Each site applies its disclosure rules before "
+         "it answers: it withholds counts below five and those from which they would follow, "
+         "merges cells of the grid with fewer values, withholds mean and deviation where one value "
+         "dominates, and counts the question. A site approves the schema once (`fedplt agent "
+         "approve`). Results are in the folder `out`, as describe.txt, .csv, .json, .html and "
+         ".tex. An interrupted analysis goes on with the same command.",
+     .examples = "fedplt federation describe heart/federation.yaml --by disease",
+     .least = 1,
+     .most = 1,
+     .config = 1,
+     .declare = cli_federation_describe_declare,
+     .run = cli_federation_describe},
     {.name = "federation evaluate",
      .summary = "how good a model is at the sites of a federation",
      .arguments = "federation.yaml MODEL",

@@ -1,4 +1,4 @@
-/* fedplt federation evaluate: analyses over the network. */
+/* fedplt federation evaluate and describe: analyses over the network. */
 #include <string.h>
 
 #include "base/file.h"
@@ -9,6 +9,7 @@
 #include "fedplt/memory.h"
 #include "federation/plan/program.h"
 #include "report/score_grid.h"
+#include "study/table_one_report.h"
 
 enum { MAX_RESULT = 256 << 20, MAX_SETTINGS = 8 };
 
@@ -16,6 +17,17 @@ static const fplt_setting evaluate_table[] = {
     {"grid", FPLT_INTEGER, 0, "100", FPLT__SCORE_GRID_MIN, FPLT__SCORE_GRID_MAX, NULL,
      "cells of probability in which sites count their rows, a multiple of 10; sites under strict "
      "rules approve of another number than 100",
+     0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static const fplt_setting describe_table[] = {
+    {"by", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column whose declared levels or classes are the strata that stand side by side", 0, 0},
+    {"grid", FPLT_INTEGER, 0, FPLT__TABLE_ONE_GRID, FPLT__TABLE_ONE_GRID_MIN,
+     FPLT__TABLE_ONE_GRID_MAX, NULL,
+     "cells of equal width between the bounds of a column in which sites count numbers; sites "
+     "under strict rules approve of another number than 20",
      0, 0},
     FPLT_SETTINGS_END,
 };
@@ -76,6 +88,18 @@ static fplt_status lead(cli_call *cli, const char *kind, const char *model,
                                 : FPLT_OK;
     }
     return print_result(folder, kind, error);
+}
+
+fplt_status cli_federation_describe_declare(const cli_call *cli, fplt_settings *settings,
+                                            fplt_error *error)
+{
+    (void)cli;
+    return declare_with(settings, describe_table, error);
+}
+
+fplt_status cli_federation_describe(cli_call *cli, fplt_error *error)
+{
+    return lead(cli, "describe", NULL, describe_table, error);
 }
 
 fplt_status cli_federation_evaluate(cli_call *cli, fplt_error *error)

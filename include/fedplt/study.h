@@ -29,6 +29,9 @@ typedef struct fplt_describe_settings {
     const char *bounds; /* of columns of numbers, "age=18..100"; those of the schema besides */
     uint32_t cells;     /* of the grid on which quantiles are found; 0: exact quantiles */
     size_t minimum;     /* counts below it are withheld; 0 or 1: none is */
+    /* with a grid: mean and deviation are withheld where one value has more than this share of the sum
+     * of the distances to a bound; 0: never */
+    double dominant;
 } fplt_describe_settings;
 
 /**

@@ -43,6 +43,8 @@ static fplt_status see_on_grid(fplt__summary *summary, double value, fplt_error 
     uint32_t cell = (uint32_t)((u + 1) / 2 * grid->cells);
     summary->bin[cell < grid->cells ? cell : grid->cells - 1]++;
     summary->clipped += inside != value;
+    summary->span[0] = fmax(summary->span[0], u + 1);
+    summary->span[1] = fmax(summary->span[1], 1 - u);
     if ((status = fplt__sum_add(summary->sum, 0, pair, 2)))
         return fplt_error_set(error, status, "a column's sum is out of range");
     return FPLT_OK;
@@ -117,6 +119,8 @@ static fplt_status add_numbers(fplt__summary *summary, const fplt__summary *othe
         return status;
     for (uint32_t i = 0; i < summary->grid.cells; i++)
         summary->bin[i] += other->bin[i];
+    for (int side = 0; side < 2; side++)
+        summary->span[side] = fmax(summary->span[side], other->span[side]);
     if ((status = fplt__sum_merge(summary->sum, other->sum)))
         return fplt_error_set(error, status, "a column's sum is out of range");
     return FPLT_OK;
@@ -202,6 +206,45 @@ double fplt__summary_deviation(const fplt__summary *summary)
     return grid->cells ? deviation * ((grid->high - grid->low) / 2) : deviation;
 }
 
+double fplt__distance_share(const double span[2], double n, double sum)
+{
+    double total[2] = {n + sum, n - sum}, share = 0;
+    for (int side = 0; side < 2; side++)
+        if (span[side] > 0)
+            share = fmax(share, span[side] / total[side]);
+    return share;
+}
+
+double fplt__summary_sum(const fplt__summary *summary)
+{
+    double sum = 0;
+    if (summary->sum)
+        fplt__sum_read(summary->sum, 0, &sum, 1);
+    return sum;
+}
+
+double fplt__summary_share(const fplt__summary *summary)
+{
+    return summary->numbers && summary->grid.cells
+               ? fplt__distance_share(summary->span, (double)summary->numbers,
+                                      fplt__summary_sum(summary))
+               : 0;
+}
+
+fplt_status fplt__summary_take(fplt__summary *summary, const uint64_t *bin, const uint64_t *sums,
+                               fplt_error *error)
+{
+    fplt_status status = make_bins(summary, error);
+    for (uint32_t i = 0; i < summary->grid.cells && !status; i++) {
+        summary->bin[i] = bin[i];
+        summary->numbers += bin[i];
+    }
+    summary->rows = summary->numbers;
+    if (!status && fplt__sum_add_words(summary->sum, 0, sums, 2))
+        status = fplt_error_set(error, FPLT_DIVERGED, "a column's sum is out of range");
+    return status;
+}
+
 size_t fplt__summary_count(const fplt__summary *summary, fplt__span word)
 {
     uint32_t at = summary->words.count ? fplt__lookup_find(&summary->words, word) : FPLT__NOWHERE;
@@ -252,24 +295,41 @@ static void spread_over(const fplt__summary *summary, uint32_t first, uint32_t e
     }
 }
 
+/* The end of the merged cell that begins with cell `first`, and its count; `left`: values from there on. */
+static uint32_t end_of_merged(const fplt__summary *summary, size_t minimum, uint32_t first,
+                              uint64_t left, uint64_t *count)
+{
+    *count = 0;
+    for (uint32_t i = first; i < summary->grid.cells; i++) {
+        *count += summary->bin[i];
+        if (*count >= minimum && left - *count >= minimum) /* the rest is not too few by itself */
+            return i + 1;
+    }
+    return summary->grid.cells;
+}
+
 void fplt__summary_spread(const fplt__summary *summary, size_t minimum, double *spread,
                           double *width)
 {
-    uint32_t first = 0, last = 0, cells = summary->grid.cells;
-    uint64_t count = 0, left = summary->numbers;
-    if (!summary->numbers)
-        return;
-    for (uint32_t i = 0; i < cells; i++) {
-        count += summary->bin[i];
-        if (count < minimum || left - count < minimum) /* the rest would be too few by itself */
-            continue;
-        spread_over(summary, first, i + 1, count, spread, width);
+    uint64_t count, left = summary->numbers;
+    uint32_t end;
+    for (uint32_t first = 0; summary->numbers && first < summary->grid.cells; first = end) {
+        end = end_of_merged(summary, minimum, first, left, &count);
+        spread_over(summary, first, end, count, spread, width);
         left -= count;
-        count = 0;
-        first = last = i + 1;
     }
-    if (last < cells)
-        spread_over(summary, last, cells, left, spread, width);
+}
+
+void fplt__summary_merge(const fplt__summary *summary, size_t minimum, uint64_t *merged)
+{
+    uint64_t count, left = summary->numbers;
+    uint32_t end;
+    memset(merged, 0, summary->grid.cells * sizeof *merged);
+    for (uint32_t first = 0; summary->numbers && first < summary->grid.cells; first = end) {
+        end = end_of_merged(summary, minimum, first, left, &count);
+        merged[end - 1] = count;
+        left -= count;
+    }
 }
 
 /* Where the cumulative count reaches `rank`. */

@@ -20,6 +20,7 @@ typedef struct fplt__summary {
     size_t capacity;
     uint64_t *bin;  /* owned: with a grid, one for each cell */
     fplt__sum *sum; /* owned: with a grid, of u and of u^2, u the value on -1 to 1 */
+    double span[2]; /* with a grid: largest distances u + 1 and 1 - u of one value */
     fplt__lookup words;
     size_t *count; /* owned: of each word */
     size_t count_capacity;
@@ -43,6 +44,20 @@ void fplt__summary_sort(fplt__summary *summary);
 /* Mean, and deviation with divisor n - 1, of the numbers; NaN where there are too few. */
 double fplt__summary_mean(const fplt__summary *summary);
 double fplt__summary_deviation(const fplt__summary *summary);
+/* With a grid: the largest share that one value has of the sum of the distances to the lower bound, or of those to the upper
+ * one, whichever is larger; 0 without values. */
+double fplt__summary_share(const fplt__summary *summary);
+/* The same of n values with that sum of u and those largest distances. */
+double fplt__distance_share(const double span[2], double n, double sum);
+/* With a grid: the sum of u; 0 without values. */
+double fplt__summary_sum(const fplt__summary *summary);
+/* With a grid: the counts that a site sends, cells with fewer values than `minimum` merged as fplt__summary_spread() merges
+ * them, each at the last cell of those that were merged. */
+void fplt__summary_merge(const fplt__summary *summary, size_t minimum, uint64_t *merged);
+/* With a grid, of an empty summary: the numbers that a site sent, of cells and sums (two words each, as
+ * fplt__sum_export() writes them). FPLT_DIVERGED: a sum is out of range. */
+fplt_status fplt__summary_take(fplt__summary *summary, const uint64_t *bin, const uint64_t *sums,
+                               fplt_error *error);
 /* Rows that have this word. */
 size_t fplt__summary_count(const fplt__summary *summary, fplt__span word);
 

@@ -10,6 +10,7 @@
 #include "fedplt/memory.h"
 #include "report/report.h"
 #include "report/score_grid.h"
+#include "report/table.h"
 
 /* A number where both bounds agree in the digits that are shown; empty: withheld. */
 static void show_bounds(fplt__bounds bounds, char *text, size_t size)
@@ -233,16 +234,6 @@ static fplt_status write_text(size_t cells, const char *const *names, size_t sit
     return status;
 }
 
-static fplt_status write_json(json_t *document, char **out, fplt_error *error)
-{
-    char *dumped = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(document);
-    *out = dumped ? fplt__strdup(dumped) : NULL;
-    free(dumped);
-    return *out ? FPLT_OK
-                : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document");
-}
-
 void fplt__grid_report_clear(fplt__grid_report *report)
 {
     fplt_free(report->text);
@@ -267,7 +258,8 @@ fplt_status fplt__score_grid_report(size_t cells, const char *const *names,
     if (!status)
         status = write_text(cells, names, sites, each, &all, &report->text, error);
     if (!status)
-        status = write_json(document_of(cells, names, sites, each, &all), &report->json, error);
+        status =
+            fplt__json_write(document_of(cells, names, sites, each, &all), &report->json, error);
     if (!status)
         status = write_csv(names, sites, each, &all, &report->csv, error);
     fplt__free(each);

@@ -363,3 +363,13 @@ fplt_status fplt_table_render(const fplt_table *table, fplt_table_form form, cha
     }
     return fplt__buffer_take(&buffer, text, error);
 }
+
+fplt_status fplt__json_write(json_t *document, char **out, fplt_error *error)
+{
+    char *dumped = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(document);
+    *out = dumped ? fplt__strdup(dumped) : NULL;
+    free(dumped);
+    return *out ? FPLT_OK
+                : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document");
+}

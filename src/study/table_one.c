@@ -30,6 +30,8 @@ void fplt_description_destroy(fplt_description *table)
         fplt__crosstab_destroy(table->released[i]);
     fplt__notes_clear(&table->notes);
     fplt__free(table->released);
+    fplt__free(table->site);
+    fplt__free(table->has_sums);
     fplt__free(table->group);
     fplt__free(table->column);
     fplt__free(table->order);
@@ -54,7 +56,7 @@ static int is_listed(const char *list, const char *name)
     return 0;
 }
 
-static fplt__one_kind declared_kind(const fplt__declared *declared)
+fplt__one_kind fplt__one_declared_kind(const fplt__declared *declared)
 {
     switch (declared->type) {
     case FPLT__SITE:
@@ -75,7 +77,7 @@ static fplt_status begin_column(fplt_description *table, fplt__one_column *colum
         return status;
     column->declared = declared;
     if (declared)
-        column->kind = declared_kind(declared);
+        column->kind = fplt__one_declared_kind(declared);
     else if (column->grid.cells)
         column->kind = FPLT__ONE_NUMBERS;
     if (is_listed(read->categories, name))
@@ -85,13 +87,13 @@ static fplt_status begin_column(fplt_description *table, fplt__one_column *colum
     column->grid.cells =
         column->grid.cells && column->kind == FPLT__ONE_NUMBERS ? settings->cells : 0;
     if (is_listed(read->ignore, name) || (read->columns && !is_listed(read->columns, name)) ||
-        (read->id && strcmp(read->id, name) == 0))
+        (read->id && strcmp(read->id, name) == 0) || (read->schema && read->leave_out && !declared))
         column->kind = FPLT__ONE_ASIDE;
     return FPLT_OK;
 }
 
-static fplt_status add_column(fplt_description *table, fplt__span name, uint32_t *number,
-                              fplt_error *error)
+fplt_status fplt__one_add_column(fplt_description *table, fplt__span name, uint32_t *number,
+                                 fplt_error *error)
 {
     uint32_t before = table->names.count;
     fplt_status status = fplt__grow(&table->column, &table->column_capacity, before + 1,
@@ -120,7 +122,7 @@ static fplt_status begin_crosses(fplt_description *table, fplt_error *error)
                 error, FPLT_BAD_VALUE,
                 "cross: '%s' is not a pair of columns: write two names with a colon between them",
                 pair);
-        status = add_column(table, fplt__span_of(pair), &number, error);
+        status = fplt__one_add_column(table, fplt__span_of(pair), &number, error);
     }
     table->crosses = table->names.count;
     for (uint32_t k = 0; !status && k < table->crosses; k++) {
@@ -289,6 +291,17 @@ static fplt_status find_parts(fplt_description *table, uint32_t k, const fplt__l
     return FPLT_OK;
 }
 
+fplt_status fplt__one_declare_strata(fplt_description *table, const fplt__declared *by,
+                                     fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    uint32_t number;
+    for (uint32_t i = 0; by && i < by->levels.names.count && !status; i++)
+        status = fplt__lookup_add(&table->strata, fplt__lookup_word(&by->levels.names, i), &number,
+                                  error);
+    return status;
+}
+
 static fplt_status see_columns(void *context, const fplt__lookup *names, size_t line,
                                fplt_error *error)
 {
@@ -300,7 +313,7 @@ static fplt_status see_columns(void *context, const fplt__lookup *names, size_t 
     fplt_status status =
         fplt__alloc_into(&table->at, names->count, sizeof *table->at, "columns", error);
     for (uint32_t i = 0; i < names->count && !status; i++)
-        status = add_column(table, fplt__lookup_word(names, i), &table->at[i], error);
+        status = fplt__one_add_column(table, fplt__lookup_word(names, i), &table->at[i], error);
     if (status)
         return status;
     table->site_column = fplt__study_site_column(table->settings.read, names);
@@ -310,6 +323,10 @@ static fplt_status see_columns(void *context, const fplt__lookup *names, size_t 
                               table->source->name, by);
     for (uint32_t k = 0; k < table->crosses && !status; k++)
         status = find_parts(table, k, names, error);
+    if (!status && by)
+        status =
+            fplt__one_declare_strata(table, table->column[table->at[table->by_column]].declared,
+                                     error);
     if (status)
         return status;
     if (table->site_column == FPLT__NOWHERE)
@@ -337,8 +354,8 @@ static fplt_status see_rows(fplt_description *table, const struct table_input *i
                : fplt__csv_visit_text(input->name, input->text, input->size, read, &visitor, error);
 }
 
-static fplt_status describe(const struct table_input *input, const fplt_describe_settings *settings,
-                            fplt_description **out, fplt_error *error)
+fplt_status fplt__one_begin(const fplt_describe_settings *settings, fplt_description **out,
+                            fplt_error *error)
 {
     fplt_description *table;
     uint32_t all;
@@ -347,12 +364,27 @@ static fplt_status describe(const struct table_input *input, const fplt_describe
     if (status)
         return status;
     table->settings = *settings;
+    if (!(status = fplt__lookup_add(&table->sites, fplt__span_of(""), &all, error)))
+        status = fplt__lookup_add(&table->strata, fplt__span_of(""), &all, error);
+    if (status)
+        fplt_description_destroy(table);
+    else
+        *out = table;
+    return status;
+}
+
+static fplt_status describe(const struct table_input *input, const fplt_describe_settings *settings,
+                            fplt_description **out, fplt_error *error)
+{
+    fplt_description *table;
+    *out = NULL;
+    fplt_status status = fplt__one_begin(settings, &table, error);
+    if (status)
+        return status;
     table->files = input->paths ? input->count : 1;
-    if (!(status = fplt__lookup_add(&table->sites, fplt__span_of(""), &all, error)) &&
-        !(status = fplt__lookup_add(&table->strata, fplt__span_of(""), &all, error)) &&
-        !(status = begin_crosses(table, error)) && !(status = see_rows(table, input, error)) &&
-        !(status = fplt__one_settle(table, error)))
-        status = fplt__one_release(table, error);
+    if (!(status = begin_crosses(table, error)) && !(status = see_rows(table, input, error)) &&
+        !(status = fplt__one_settle(table, error)) && !(status = fplt__one_release(table, error)))
+        status = fplt__one_note_withheld(table, error);
     if (status)
         fplt_description_destroy(table);
     else

@@ -36,6 +36,13 @@ typedef struct fplt__one_group {
     size_t capacity;
 } fplt__one_group;
 
+/* What a site lets out: settled by fplt__one_release(), or as the site sent it. */
+typedef struct fplt__one_site {
+    size_t minimum;    /* of a count; 0 or 1: nothing is withheld */
+    int is_small;      /* fewer rows than the minimum: all of it is withheld */
+    int is_stratified; /* its strata are shown: each has no rows, or enough */
+} fplt__one_site;
+
 /* Columns come first, then the tables of two columns, whose values are pairs of words. */
 struct fplt_description {
     fplt_describe_settings settings;
@@ -50,6 +57,8 @@ struct fplt_description {
     size_t shown_count;
     fplt__crosstab *
         *released; /* owned: for every column and site, sites.count each; NULL: nothing of it */
+    fplt__one_site *site;    /* owned: sites.count, number 0 unused */
+    unsigned char *has_sums; /* owned: fplt__one_sums_at(), whether sums of the numbers are shown */
     fplt__notes notes;
     /* of the file at hand */
     const fplt__source *source;
@@ -71,10 +80,34 @@ fplt_status fplt__one_find_group(fplt_description *table, uint32_t site, uint32_
 /* Rows of a pair: the two words with this sign between them; a missing value is FPLT__ONE_NONE. */
 #define FPLT__ONE_BETWEEN '\x1f'
 
+/* An empty table with the number 0 of sites and strata; texts of the settings are borrowed. */
+fplt_status fplt__one_begin(const fplt_describe_settings *settings, fplt_description **table,
+                            fplt_error *error);
+/* The number of a column by its name, added where it is new. */
+fplt_status fplt__one_add_column(fplt_description *table, fplt__span name, uint32_t *number,
+                                 fplt_error *error);
+/* The levels that are declared of the column `by` are strata, whether rows have them or not. */
+fplt_status fplt__one_declare_strata(fplt_description *table, const fplt__declared *by,
+                                     fplt_error *error);
+/* How a schema has the values of a column taken. */
+fplt__one_kind fplt__one_declared_kind(const fplt__declared *declared);
+
 /* Settles kinds and levels, after all rows; then which counts are released. */
 fplt_status fplt__one_settle(fplt_description *table, fplt_error *error);
 fplt_status fplt__one_release(fplt_description *table, fplt_error *error);
-/* Whether the rows of a site's strata are all enough to be shown. */
-int fplt__one_is_stratified(const fplt_description *table, uint32_t site);
+/* Room for what the sites release, all of it withheld. */
+fplt_status fplt__one_make_released(fplt_description *table, fplt_error *error);
+/* Sentences about what is withheld; nothing where no site has a minimum above 1. */
+fplt_status fplt__one_note_withheld(fplt_description *table, fplt_error *error);
+/* Rows and columns of the table of counts of a column (number j) at a site. */
+void fplt__one_cross_size(const fplt_description *table, uint32_t j, uint32_t site, size_t *rows,
+                          size_t *columns);
+
+/* Where has_sums has a column, site and stratum. */
+static inline size_t fplt__one_sums_at(const fplt_description *table, uint32_t j, uint32_t site,
+                                       uint32_t stratum)
+{
+    return ((size_t)j * table->sites.count + site) * table->strata.count + stratum;
+}
 
 #endif

@@ -146,8 +146,10 @@ static fplt_status settle_column(fplt_description *table, uint32_t j, fplt_error
 static fplt_status note_strata(fplt_description *table, fplt_error *error)
 {
     size_t rows = fplt__one_group_of(table, 0, 0)->rows;
-    for (uint32_t k = 1; k < table->strata.count; k++)
-        rows -= fplt__one_group_of(table, 0, k)->rows;
+    for (uint32_t k = 1; k < table->strata.count; k++) {
+        const fplt__one_group *group = fplt__one_group_of(table, 0, k);
+        rows -= group ? group->rows : 0;
+    }
     if (!table->settings.by || !rows || table->settings.minimum > 1)
         return FPLT_OK;
     return fplt__notes_add(
@@ -182,7 +184,8 @@ fplt_status fplt__one_settle(fplt_description *table, fplt_error *error)
 
 /* ---- what may be shown ---- */
 
-int fplt__one_is_stratified(const fplt_description *table, uint32_t site)
+/* Whether the rows of a site's strata are all enough to be shown. */
+static int is_stratified(const fplt_description *table, uint32_t site)
 {
     const fplt__one_group *all = fplt__one_group_of(table, site, 0);
     size_t minimum = table->settings.minimum, none = all ? all->rows : 0;
@@ -243,20 +246,28 @@ static void fill_pairs(const fplt_description *table, uint32_t k, uint32_t site,
     }
 }
 
+void fplt__one_cross_size(const fplt_description *table, uint32_t j, uint32_t site, size_t *rows,
+                          size_t *columns)
+{
+    const fplt__one_column *column = &table->column[j];
+    int is_pair = j < table->crosses;
+    *rows = is_pair                             ? column->levels.count
+            : column->kind == FPLT__ONE_NUMBERS ? 2
+                                                : column->levels.count + 1;
+    *columns = is_pair                           ? column->others.count
+               : table->site[site].is_stratified ? table->strata.count
+                                                 : 1;
+}
+
 static fplt_status release_column(fplt_description *table, uint32_t j, uint32_t site,
                                   fplt_error *error)
 {
-    const fplt__one_column *column = &table->column[j];
     fplt__crosstab **out = &table->released[j * table->sites.count + site];
     const fplt__one_group *group = fplt__one_group_of(table, site, 0);
     int is_pair = j < table->crosses;
-    size_t rows = is_pair                             ? column->levels.count
-                  : column->kind == FPLT__ONE_NUMBERS ? 2
-                                                      : column->levels.count + 1;
-    size_t columns = is_pair                                ? column->others.count
-                     : fplt__one_is_stratified(table, site) ? table->strata.count
-                                                            : 1;
-    if (!group || group->rows < table->settings.minimum)
+    size_t rows, columns;
+    fplt__one_cross_size(table, j, site, &rows, &columns);
+    if (!group || table->site[site].is_small)
         return FPLT_OK;
     fplt_status status = fplt__crosstab_create(rows, columns, out, error);
     if (status)
@@ -271,31 +282,34 @@ static fplt_status release_column(fplt_description *table, uint32_t j, uint32_t 
     return fplt__crosstab_protect(*out, table->settings.minimum, error);
 }
 
-static fplt_status note_withheld(fplt_description *table, fplt_error *error)
+fplt_status fplt__one_note_withheld(fplt_description *table, fplt_error *error)
 {
-    size_t hidden = 0, cells = 0;
+    size_t hidden = 0, cells = 0, minimum = 0;
+    for (uint32_t s = 1; s < table->sites.count; s++)
+        minimum = table->site[s].minimum > minimum ? table->site[s].minimum : minimum;
+    if (minimum < 2)
+        return FPLT_OK;
     for (size_t i = 0; i < table->names.count * table->sites.count; i++) {
         const fplt__crosstab *cross = table->released[i];
         for (size_t k = 0; cross && k < fplt__crosstab_at(cross, cross->rows, 0); k++)
-            hidden += cross->hidden[k], cells++;
+            hidden += cross->shown[k].low != cross->shown[k].high, cells++;
     }
     fplt_status status = fplt__notes_add(&table->notes, error,
                                          "counts from 1 to %zu are withheld, and others from which "
                                          "they would follow: %zu of %zu. A count "
                                          "that is not known is shown as an interval",
-                                         table->settings.minimum - 1, hidden, cells);
+                                         minimum - 1, hidden, cells);
     for (uint32_t s = 1; s < table->sites.count && !status; s++) {
         const char *name = fplt__lookup_word(&table->sites, s).text;
-        const fplt__one_group *group = fplt__one_group_of(table, s, 0);
-        if (group && group->rows < table->settings.minimum)
+        if (table->site[s].is_small)
             status = fplt__notes_add(&table->notes, error,
                                      "site '%s' has fewer than %zu rows: all of it is withheld",
-                                     name, table->settings.minimum);
-        else if (table->strata.count > 1 && !fplt__one_is_stratified(table, s))
+                                     name, table->site[s].minimum);
+        else if (table->strata.count > 1 && !table->site[s].is_stratified)
             status = fplt__notes_add(&table->notes, error,
                                      "site '%s' has a stratum of fewer than %zu rows: it is shown "
                                      "without strata",
-                                     name, table->settings.minimum);
+                                     name, table->site[s].minimum);
     }
     if (!status && !table->settings.cells)
         status = fplt__notes_add(&table->notes, error,
@@ -304,15 +318,100 @@ static fplt_status note_withheld(fplt_description *table, fplt_error *error)
     return status;
 }
 
+/* ---- sums of numbers ---- */
+
+static size_t numbers_of(const fplt_description *table, uint32_t j, uint32_t site, uint32_t stratum)
+{
+    const fplt__summary *summary = fplt__one_summary(table, j, site, stratum);
+    return summary ? summary->numbers : 0;
+}
+
+static int is_balanced(const fplt_description *table, double share)
+{
+    return table->settings.dominant <= 0 || share <= table->settings.dominant;
+}
+
+/* Whether the count of the numbers is shown, and no value has more than its share of the distances to a bound. */
+static int may_show_sums(const fplt_description *table, uint32_t j, uint32_t site, uint32_t stratum)
+{
+    const fplt__crosstab *cross = table->released[j * table->sites.count + site];
+    const fplt__summary *summary = fplt__one_summary(table, j, site, stratum);
+    size_t column = 0;
+    while (stratum && column + 1 < cross->columns && table->order[column] != stratum)
+        column++;
+    fplt__count count =
+        cross->shown[fplt__crosstab_at(cross, 0, stratum ? column : cross->columns)];
+    return count.low == count.high &&
+           (!summary || is_balanced(table, fplt__summary_share(summary)));
+}
+
+/* If one stratum has too few numbers, or one that dominates, the sums of all strata stay: the last one would follow from the
+ * others. Of the rows without a stratum the largest distances are not known, and those of all rows stand for them. */
+static int may_show_strata(const fplt_description *table, uint32_t j, uint32_t site)
+{
+    const fplt__summary *all = fplt__one_summary(table, j, site, 0), *part;
+    size_t minimum = table->site[site].minimum, none = all->numbers;
+    double sum = fplt__summary_sum(all);
+    for (uint32_t k = 1; k < table->strata.count; k++) {
+        size_t one = numbers_of(table, j, site, k);
+        if ((one && one < minimum) || !may_show_sums(table, j, site, k))
+            return 0;
+        none -= one;
+        sum -= (part = fplt__one_summary(table, j, site, k)) ? fplt__summary_sum(part) : 0;
+    }
+    return !none || (none >= minimum &&
+                     is_balanced(table, fplt__distance_share(all->span, (double)none, sum)));
+}
+
+static int find_sums(const fplt_description *table, uint32_t j, uint32_t site, uint32_t stratum)
+{
+    size_t minimum = table->site[site].minimum, all = numbers_of(table, j, site, 0);
+    if ((minimum < 2 && table->settings.dominant <= 0) || !fplt__one_group_of(table, site, 0))
+        return 1;
+    if (table->site[site].is_small || (all && all < minimum) || !may_show_sums(table, j, site, 0))
+        return 0;
+    return !stratum || (table->site[site].is_stratified && may_show_strata(table, j, site));
+}
+
+static void release_sums(fplt_description *table, uint32_t j, uint32_t site)
+{
+    for (uint32_t k = 0; k < table->strata.count; k++)
+        table->has_sums[fplt__one_sums_at(table, j, site, k)] =
+            table->column[j].kind == FPLT__ONE_NUMBERS && find_sums(table, j, site, k);
+}
+
+fplt_status fplt__one_make_released(fplt_description *table, fplt_error *error)
+{
+    size_t tables = table->names.count * table->sites.count;
+    fplt_status status;
+    if (!(status = fplt__alloc_into(&table->released, tables, sizeof *table->released,
+                                    "tables of counts", error)) &&
+        !(status = fplt__alloc_into(&table->has_sums, tables * table->strata.count,
+                                    sizeof *table->has_sums, "sums", error)))
+        status =
+            fplt__alloc_into(&table->site, table->sites.count, sizeof *table->site, "sites", error);
+    return status;
+}
+
+static void release_site(fplt_description *table, uint32_t site)
+{
+    const fplt__one_group *group = fplt__one_group_of(table, site, 0);
+    table->site[site] = (fplt__one_site){.minimum = table->settings.minimum,
+                                         .is_small = group && group->rows < table->settings.minimum,
+                                         .is_stratified = is_stratified(table, site)};
+}
+
 fplt_status fplt__one_release(fplt_description *table, fplt_error *error)
 {
-    fplt_status status = fplt__alloc_into(&table->released, table->names.count * table->sites.count,
-                                          sizeof *table->released, "tables of counts", error);
+    fplt_status status = fplt__one_make_released(table, error);
+    for (uint32_t s = 1; s < table->sites.count && !status; s++)
+        release_site(table, s);
     for (uint32_t s = 1; s < table->sites.count && !status; s++) {
         for (uint32_t k = 0; k < table->crosses && !status; k++)
             status = release_column(table, k, s, error);
         for (size_t i = 0; i < table->shown_count && !status; i++)
-            status = release_column(table, table->shown[i], s, error);
+            if (!(status = release_column(table, table->shown[i], s, error)))
+                release_sums(table, table->shown[i], s);
     }
-    return status || table->settings.minimum < 2 ? status : note_withheld(table, error);
+    return status;
 }

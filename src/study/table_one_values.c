@@ -65,9 +65,9 @@ static fplt__count rows_at(const fplt_description *table, uint32_t site, size_t 
     const fplt__one_group *all = fplt__one_group_of(table, site, 0);
     const fplt__one_group *group = fplt__one_group_of(table, site, stratum_at(table, stratum));
     size_t rows = group ? group->rows : 0;
-    if (all && all->rows < table->settings.minimum)
-        return (fplt__count){0, table->settings.minimum - 1};
-    if (stratum && !fplt__one_is_stratified(table, site))
+    if (table->site[site].is_small)
+        return (fplt__count){0, table->site[site].minimum - 1};
+    if (stratum && !table->site[site].is_stratified)
         return (fplt__count){0, all ? all->rows : 0};
     return (fplt__count){rows, rows};
 }
@@ -125,40 +125,14 @@ fplt__count fplt__table_one_count(const fplt_description *table, size_t column, 
 
 /* ---- columns of numbers ---- */
 
-static size_t numbers_of(const fplt_description *table, uint32_t j, uint32_t site, uint32_t stratum)
-{
-    const fplt__summary *summary = fplt__one_summary(table, j, site, stratum);
-    return summary ? summary->numbers : 0;
-}
-
-/* Whether a site lets sums of the numbers of a stratum be shown. If one stratum has too few, the sums of all strata stay: the
- * last one would follow from the others. */
-static int is_released(const fplt_description *table, uint32_t j, uint32_t site, uint32_t stratum)
-{
-    size_t minimum = table->settings.minimum, all = numbers_of(table, j, site, 0), none = all;
-    if (minimum < 2)
-        return 1;
-    if (!table->released[j * table->sites.count + site] || (all && all < minimum))
-        return 0;
-    if (!stratum)
-        return 1;
-    for (uint32_t k = 1; k < table->strata.count; k++) {
-        size_t one = numbers_of(table, j, site, k);
-        if (one && one < minimum)
-            return 0;
-        none -= one;
-    }
-    return fplt__one_is_stratified(table, site) && (!none || none >= minimum);
-}
-
 static int is_released_by_all(const fplt_description *table, uint32_t j, size_t site,
                               uint32_t stratum)
 {
     int released = 1;
     if (site)
-        return is_released(table, j, (uint32_t)site, stratum);
+        return table->has_sums[fplt__one_sums_at(table, j, (uint32_t)site, stratum)];
     for (uint32_t s = 1; s < table->sites.count; s++)
-        released &= is_released(table, j, s, stratum);
+        released &= table->has_sums[fplt__one_sums_at(table, j, s, stratum)];
     return released;
 }
 
@@ -174,7 +148,7 @@ static void find_on_grid(const fplt_description *table, uint32_t j, size_t site,
     for (uint32_t s = 1; s < table->sites.count; s++) {
         const fplt__summary *summary = fplt__one_summary(table, j, s, stratum);
         if ((!site || s == site) && summary && summary->numbers)
-            fplt__summary_spread(summary, table->settings.minimum, spread, width);
+            fplt__summary_spread(summary, table->site[s].minimum, spread, width);
     }
     number->resolution = 0;
     for (int q = 0; q < 3; q++) {
@@ -293,6 +267,14 @@ static int find_shares(const struct pairs *pairs, size_t g)
     return sum > 0;
 }
 
+/* A declared stratum that no row has is compared with nothing. */
+static int is_empty(const struct pairs *pairs, size_t g)
+{
+    size_t site, stratum;
+    group_at(pairs, g, &site, &stratum);
+    return !fplt__table_one_rows(pairs->table, site, stratum).high;
+}
+
 static double difference_of_pair(const struct pairs *pairs, size_t a, size_t b)
 {
     size_t site, stratum;
@@ -319,7 +301,7 @@ double fplt__table_one_difference(const fplt_description *table, size_t column, 
                           .site = site,
                           .levels = levels,
                           .groups = (by_stratum ? table->strata.count : table->sites.count) - 1};
-    double sum = 0;
+    double sum = 0, compared = 0;
     int known = 1;
     if (pairs.groups < 2 || (!by_stratum && site))
         return NAN;
@@ -328,12 +310,15 @@ double fplt__table_one_difference(const fplt_description *table, size_t column, 
         return NAN;
     pairs.memory = pairs.share + levels * pairs.groups;
     for (size_t g = 0; levels && g < pairs.groups; g++)
-        known &= find_shares(&pairs, g);
+        known &= is_empty(&pairs, g) || find_shares(&pairs, g);
     for (size_t a = 0; known && a < pairs.groups; a++)
-        for (size_t b = a + 1; b < pairs.groups; b++)
-            sum += difference_of_pair(&pairs, a, b);
+        for (size_t b = a + 1; b < pairs.groups && !is_empty(&pairs, a); b++)
+            if (!is_empty(&pairs, b)) {
+                sum += difference_of_pair(&pairs, a, b);
+                compared++;
+            }
     fplt__free(pairs.share);
-    return known ? sum / ((double)pairs.groups * (double)(pairs.groups - 1) / 2) : NAN;
+    return known && compared > 0 ? sum / compared : NAN;
 }
 
 /* ---- tables of two columns ---- */

@@ -95,7 +95,7 @@ def with_promise(place):
 
 FEDERATED = ("pki invite", "pki sign", "pki revoke", "pki list", "coordinator", "agent", "agent join",
              "agent approve", "agent approve-withdrawal", "agent backup", "agent identity", "agent log", "agent peers",
-             "federation backup", "federation evaluate", "federation exclude", "federation log", "federation withdraw", "federation verify", "agent ledger", "agent request", "federation status", "federation check", "federation history",
+             "federation backup", "federation describe", "federation evaluate", "federation exclude", "federation log", "federation withdraw", "federation verify", "agent ledger", "agent request", "federation status", "federation check", "federation history",
              "federation pause", "federation resume", "federation end")
 BEFORE = {"privacy verify": with_promise, "privacy ledger": with_promise}
 

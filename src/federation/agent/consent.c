@@ -187,6 +187,7 @@ static fplt_status judge_analysis(fplt__agent *agent, const fplt__consent_source
         (status = fplt__disclosure_judge(agent->settings, proposal, error)) ||
         (status =
              fplt__disclosure_judge_analysis(agent->settings, agent->folder, proposal, error)) ||
+        (status = fplt__approval_judge(agent->settings, agent->folder, proposal, error)) ||
         (!agreed && (status = fplt__policy_agree(source, proposal, hash, error))) ||
         (status = fplt__agent_analyse(agent, proposal, hash, error)))
         return status;

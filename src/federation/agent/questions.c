@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "data/schema_access.h"
 #include "federation/agent/custom_cost.h"
 #include "federation/agent/disclosure.h"
 #include "federation/agent/policy.h"
@@ -124,6 +125,8 @@ static fplt_status digest_analysis(const fplt_settings *site, const fplt__analys
     char digest[FPLT__HEX];
     fplt__hex(&analysis->model_digest, sizeof analysis->model_digest, digest);
     fplt__buffer_format(&text, "analysis %s\nmodel %s\n", analysis->kind->name, digest);
+    if (analysis->schema)
+        fplt__buffer_format(&text, "schema %s\n", fplt__schema_digest(analysis->schema));
     for (size_t i = 0; i < proposal->analysis.settings; i++)
         fplt__buffer_format(&text, "%s %s\n", proposal->analysis.setting[i].name,
                             proposal->analysis.setting[i].value);

@@ -204,7 +204,8 @@ static fplt_status propose_analysis(fplt__coordinator *c, fplt_error *error)
                               "for an analysis");
     proposal->quorum = 0;
     fplt__proposal_drop_settings(proposal);
-    return fplt__analysis_propose(pairs, file ? path : NULL, proposal, error);
+    fplt_status status = fplt__analysis_needs_schema(pairs) ? read_schema(c, error) : FPLT_OK;
+    return status ? status : fplt__analysis_propose(pairs, file ? path : NULL, proposal, error);
 }
 
 fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)

@@ -9,11 +9,13 @@
 #include "base/text.h"
 #include "fedplt/export.h"
 #include "fedplt/memory.h"
+#include "federation/plan/proposal.h"
 
 const char *const fplt__analysis_endings[FPLT__ANALYSIS_FORMS] = {"txt", "csv", "json", "html",
                                                                   "tex"};
 
-static const fplt__analysis_kind *const kinds[] = {&fplt__analysis_evaluate};
+static const fplt__analysis_kind *const kinds[] = {&fplt__analysis_evaluate,
+                                                   &fplt__analysis_describe};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 const fplt__analysis_kind *fplt__analysis_kind_list(size_t index)
@@ -168,6 +170,7 @@ void fplt__analysis_close(fplt__analysis *analysis)
         return;
     fplt_settings_destroy(analysis->settings);
     fplt_model_destroy(analysis->model);
+    fplt_schema_destroy(analysis->schema);
     fplt__free(analysis);
 }
 
@@ -195,6 +198,14 @@ static const char *find_written(const char *pairs, const char *wanted, char *val
     return NULL;
 }
 
+int fplt__analysis_needs_schema(const char *pairs)
+{
+    char word[128];
+    const char *name = find_written(pairs, "kind", word, sizeof word);
+    const fplt__analysis_kind *kind = name ? fplt__analysis_kind_find(name) : NULL;
+    return kind && kind->needs_schema;
+}
+
 static fplt_status check_proposal(const fplt__analysis_kind *kind, const char *path,
                                   const fplt__proposal *proposal, fplt_error *error)
 {
@@ -205,6 +216,11 @@ static fplt_status check_proposal(const fplt__analysis_kind *kind, const char *p
             "promises privacy; lead it from a file without `privacy`, which sites "
             "with a budget will refuse",
             kind->name);
+    if (kind->needs_schema && !proposal->schema)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "analysis: %s counts the columns that a schema declares; add "
+                              "`schema: FILE` to federation.yaml (`fedplt data schema` drafts one)",
+                              kind->name);
     if (kind->needs_model && !path)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "analysis: %s is about a model; add `model: FILE`", kind->name);
@@ -260,6 +276,8 @@ fplt_status fplt__analysis_open(const fplt__proposal *proposal, fplt__analysis *
                                   &analysis->model, error);
     if (!status && analysis->model)
         status = fplt__analysis_model_text(analysis->model, NULL, &analysis->model_digest, error);
+    if (!status && kind->needs_schema)
+        status = fplt__proposal_schema(proposal, &analysis->schema, error);
     if (!status)
         status = kind->check(analysis, error);
     if (status)

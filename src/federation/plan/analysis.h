@@ -42,6 +42,7 @@ typedef struct fplt__analysis_kind {
     const char *tells; /* what each site tells, for people */
     const fplt_setting *table;
     int needs_model;
+    int needs_schema; /* of federation.yaml: the columns that are counted */
     fplt_status (*check)(const fplt__analysis *analysis, fplt_error *error);
     uint64_t (*numbers)(const fplt__analysis *analysis);
     /* Numbers that are told at most about so many rows, and columns that they are about: the cost of the question. */
@@ -56,12 +57,13 @@ typedef struct fplt__analysis_kind {
 } fplt__analysis_kind;
 
 /* The kinds. */
-extern const fplt__analysis_kind fplt__analysis_evaluate;
+extern const fplt__analysis_kind fplt__analysis_evaluate, fplt__analysis_describe;
 
 struct fplt__analysis {
     const fplt__analysis_kind *kind;
     fplt_settings *settings; /* owned */
     fplt_model *model;       /* owned, or NULL */
+    fplt_schema *schema;     /* owned, or NULL */
     fplt__digest model_digest;
 };
 
@@ -69,6 +71,9 @@ struct fplt__analysis {
 const fplt__analysis_kind *fplt__analysis_kind_list(size_t index);
 /* By its name; NULL: there is none. */
 const fplt__analysis_kind *fplt__analysis_kind_find(const char *name);
+
+/* Whether the kind that the section `analysis` names needs a schema; 0 for an unknown kind. */
+int fplt__analysis_needs_schema(const char *pairs);
 
 /* Whether the proposal asks for an analysis. */
 int fplt__is_analysis(const fplt__proposal *proposal);
@@ -78,7 +83,7 @@ int fplt__is_analysis(const fplt__proposal *proposal);
  *
  * @param pairs     as a person wrote them: kind, its settings, and `model` with a path
  * @param path      file of the model, where `model` is given; NULL otherwise
- * @param proposal  out: its analysis; roster, privacy and the rest are there already
+ * @param proposal  out: its analysis; roster, privacy, schema and the rest are there already
  * @retval FPLT_BAD_VALUE    no such kind or setting, a model that is missing or has no place, or privacy is promised
  * @retval FPLT_UNSUPPORTED  the model has no such analysis
  */

@@ -3,9 +3,10 @@
 #include "failing.h"
 #include "temporary.h"
 
+#include "data/schema_access.h"
 #include "fedplt/memory.h"
 #include "fedplt/random.h"
-#include "study/table_one.h"
+#include "study/table_one_words.h"
 
 static const char rows[] = "site,age,sex,stage,who\n"
                            "n,50,f,1,a\nn,60,m,2,b\nn,70,m,x,a\nn,,f,1,b\nn,55,m,2,a\n"
@@ -198,6 +199,152 @@ static void allocations_may_fail(void **state)
     unlink(file.path);
 }
 
+/* ---- over a network ---- */
+
+enum { TOLD_SITES = 3 };
+static const char told_schema[] = "columns:\n"
+                                  "  age: {type: number, bounds: 0..100, missing: centre}\n"
+                                  "  dose: {type: number, bounds: 0..10}\n"
+                                  "  sex: {type: category, levels: [f, m, x]}\n"
+                                  "  arm: {type: label, classes: [a, b]}\n";
+
+struct network {
+    temporary file[TOLD_SITES];
+    const char *path[TOLD_SITES];
+    fplt_schema *schema;
+    fplt_read_settings read;
+    fplt_describe_settings settings;
+    uint64_t *words[TOLD_SITES];
+};
+
+/* The second site has three rows of a level, the third one row with all of the doses, and three in one arm if `few`. */
+static void enter_network(struct network *net, int few)
+{
+    fplt_stream random = fplt_stream_make(8, 0, FPLT_FOR_TEST, 0, 0, 0);
+    fplt_error error;
+    static char text[40000];
+    assert_ok(fplt__schema_parse(told_schema, strlen(told_schema), "schema", &net->schema, &error),
+              error);
+    net->read = (fplt_read_settings){
+        .format = "csv", .schema = net->schema, .site = "none", .leave_out = 1};
+    net->settings = (fplt_describe_settings){
+        .read = &net->read, .by = "arm", .cells = 20, .minimum = 5, .dominant = 0.25};
+    for (int s = 0; s < TOLD_SITES; s++) {
+        size_t used = (size_t)snprintf(text, sizeof text, "age,dose,sex,arm\n");
+        for (int i = 0; i < 60 + 20 * s; i++) {
+            double u = fplt_stream_uniform(&random);
+            char dose[24];
+            snprintf(dose, sizeof dose, "%.2f", s < 2 ? 10 * u : i == 7 ? 6.25 : 0.0);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%.*s%.1f,%s,%s,%s\n",
+                                     i % 11 ? 0 : 1, "?", 100 * fplt_stream_uniform(&random), dose,
+                                     s == 1 && i < 3 ? "x"
+                                     : i % 2         ? "f"
+                                                     : "m",
+                                     s == 2 && few ? (i < 3 ? "a" : "b")
+                                     : u < 0.4     ? "a"
+                                                   : "b");
+        }
+        net->file[s] = temporary_file(text, used);
+        net->path[s] = net->file[s].path;
+    }
+}
+
+static void leave_network(struct network *net)
+{
+    for (int s = 0; s < TOLD_SITES; s++) {
+        unlink(net->path[s]);
+        free(net->words[s]);
+    }
+    fplt_schema_destroy(net->schema);
+}
+
+static void tell_all(struct network *net)
+{
+    fplt_error error;
+    for (int s = 0; s < TOLD_SITES; s++) {
+        fplt_description *table;
+        net->words[s] = calloc(2 * fplt__table_one_sent(&net->settings), sizeof(uint64_t));
+        assert_ok(fplt_describe(&net->path[s], 1, &net->settings, &table, &error), error);
+        assert_ok(fplt__table_one_export(table, net->words[s], &error), error);
+        fplt_description_destroy(table);
+    }
+}
+
+static char *listed(const fplt_description *table)
+{
+    fplt_table *list;
+    fplt_error error;
+    char *text;
+    assert_ok(fplt_description_list(table, &list, &error), error);
+    assert_ok(fplt_table_render(list, FPLT_TABLE_CSV, &text, &error), error);
+    fplt_table_destroy(list);
+    return text;
+}
+
+/* From what sites tell follows the table of one process: every number, interval, difference and note. */
+static void told_tables_are_those_of_one_process(void **state)
+{
+    (void)state;
+    for (int few = 0; few < 2; few++)
+        for (size_t minimum = 0; minimum <= 5; minimum += 5) {
+            struct network net = {.schema = NULL};
+            fplt_description *one, *all;
+            fplt_error error;
+            const char *note;
+            enter_network(&net, few);
+            net.settings.minimum = minimum;
+            tell_all(&net);
+            assert_ok(fplt_describe(net.path, TOLD_SITES, &net.settings, &one, &error), error);
+            assert_ok(fplt__table_one_import(&net.settings, net.path,
+                                             (const uint64_t *const *)net.words, TOLD_SITES, &all,
+                                             &error),
+                      error);
+            char *expected = listed(one), *found = listed(all);
+            assert_string_equal(found, expected);
+            for (size_t i = 0; (note = fplt_description_note(one, i)); i++)
+                assert_string_equal(fplt_description_note(all, i), note);
+            assert_null(fplt_description_note(all, minimum ? (few ? 2 : 1) : 0));
+            assert_true(isnan(fplt__table_one_numbers(one, 1, 3, 0).mean)); /* the one dose */
+            assert_false(isnan(fplt__table_one_numbers(one, 0, 3, 0).mean));
+            assert_int_equal(fplt__table_one_count(one, 2, 2, 2, 0).low != 3, minimum > 0);
+            fplt_free(expected);
+            fplt_free(found);
+            fplt_description_destroy(one);
+            fplt_description_destroy(all);
+            leave_network(&net);
+        }
+}
+
+/* Numbers that no site tells are refused, with its name. */
+static void told_tables_that_cannot_be(void **state)
+{
+    static const struct {
+        size_t place;
+        uint64_t low, high;
+    } lies[] = {{0, 1, 5},  {1, 0, UINT64_MAX}, {0, 0, 3},           {2, 0, 2},
+                {3, 0, 2},  {4, 0, 4000},       {6, 0, 99},          {6, 1, 0},
+                {30, 0, 2}, {31, 0, 90},        {32, 0, UINT64_MAX}, {33, 0, 70}};
+    struct network net = {.schema = NULL};
+    fplt_description *all;
+    fplt_error error = {FPLT_OK, ""};
+    (void)state;
+    enter_network(&net, 0);
+    tell_all(&net);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        uint64_t *at = net.words[0] + 2 * lies[i].place, held[2] = {at[0], at[1]};
+        at[0] = lies[i].low;
+        at[1] = lies[i].high;
+        assert_int_equal(fplt__table_one_import(&net.settings, net.path,
+                                                (const uint64_t *const *)net.words, TOLD_SITES,
+                                                &all, &error),
+                         FPLT_BAD_DATA);
+        assert_contains(error.text, net.path[0]);
+        at[0] = held[0];
+        at[1] = held[1];
+    }
+    leave_network(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +354,8 @@ int main(void)
         cmocka_unit_test(small_groups_are_withheld),
         cmocka_unit_test(a_text_is_a_file),
         cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(told_tables_are_those_of_one_process),
+        cmocka_unit_test(told_tables_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

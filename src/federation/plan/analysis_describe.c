@@ -1,0 +1,134 @@
+/* The analysis `describe`: Table 1 over the sites, from counts and sums of the columns that a schema declares. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/schema.h"
+#include "data/schema_access.h"
+#include "federation/plan/analysis.h"
+#include "study/table_one_report.h"
+#include "study/table_one_words.h"
+
+static const fplt_setting table[] = {
+    {"by", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column whose declared levels or classes are the strata that stand side by side", 0, 0},
+    {"grid", FPLT_INTEGER, 0, FPLT__TABLE_ONE_GRID, FPLT__TABLE_ONE_GRID_MIN,
+     FPLT__TABLE_ONE_GRID_MAX, NULL,
+     "cells of equal width between the bounds of a column in which numbers are counted", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+/* How the columns are counted; `read` belongs to the caller. */
+static fplt_describe_settings settings_of(const fplt__analysis *analysis, fplt_read_settings *read)
+{
+    read->schema = analysis->schema;
+    read->leave_out = 1;
+    read->site = "none";
+    return (fplt_describe_settings){.read = read,
+                                    .by = fplt_settings_text(analysis->settings, "by"),
+                                    .cells = (uint32_t)fplt_settings_integer(analysis->settings,
+                                                                             "grid")};
+}
+
+static fplt_status check_columns(const fplt__analysis *analysis, fplt_error *error)
+{
+    fplt_read_settings read = fplt_read_defaults();
+    fplt_describe_settings settings = settings_of(analysis, &read);
+    return fplt__table_one_check(&settings, error);
+}
+
+static uint64_t count_numbers(const fplt__analysis *analysis)
+{
+    fplt_read_settings read = fplt_read_defaults();
+    fplt_describe_settings settings = settings_of(analysis, &read);
+    return fplt__table_one_sent(&settings);
+}
+
+static uint64_t find_cost(const fplt__analysis *analysis, uint64_t rows, size_t minimum)
+{
+    fplt_read_settings read = fplt_read_defaults();
+    fplt_describe_settings settings = settings_of(analysis, &read);
+    return fplt__table_one_cost(&settings, rows, minimum);
+}
+
+static uint64_t count_columns(const fplt__analysis *analysis)
+{
+    fplt_read_settings read = fplt_read_defaults();
+    fplt_describe_settings settings = settings_of(analysis, &read);
+    return fplt__table_one_described(&settings);
+}
+
+/* Every line of the file is a row, also one with missing or undeclared values: they are counted. */
+static fplt_status read_rows(const fplt__analysis *analysis, const fplt__analysis_site *site,
+                             fplt_dataset **rows, fplt_error *error)
+{
+    fplt_read_settings read = site->read;
+    fplt_schema *lenient;
+    fplt_status status = fplt__schema_parse(fplt__schema_text(analysis->schema),
+                                            strlen(fplt__schema_text(analysis->schema)),
+                                            "the proposal's schema", &lenient, error);
+    if (status)
+        return status;
+    fplt__schema_be_lenient(lenient);
+    for (size_t j = 0; j < lenient->columns; j++)
+        lenient->column[j].missing = lenient->column[j].other = FPLT__NEUTRAL_ROW;
+    read.schema = lenient;
+    read.leave_out = 1;
+    read.site = "none";
+    read.label = NULL;
+    read.labels = NULL;
+    read.silent = 1; /* nothing is replaced in what is counted */
+    status = fplt_dataset_read(&site->path, 1, &read, rows, error);
+    fplt_schema_destroy(lenient);
+    return status;
+}
+
+static fplt_status count_rows(const fplt__analysis *analysis, const fplt__analysis_site *site,
+                              fplt__analysis_counted *counted, fplt_error *error)
+{
+    fplt_read_settings read = site->read;
+    fplt_describe_settings settings = settings_of(analysis, &read);
+    fplt_description *made = NULL;
+    fplt_status status = read_rows(analysis, site, &counted->rows, error);
+    if (status)
+        return status;
+    settings.minimum = site->minimum;
+    settings.dominant = site->dominant;
+    counted->records = fplt_dataset_rows(counted->rows);
+    if (!(status = fplt__alloc_into(&counted->words, 2 * (size_t)count_numbers(analysis),
+                                    sizeof *counted->words, "counts", error)) &&
+        !(status = fplt_describe(&site->path, 1, &settings, &made, error)))
+        status = fplt__table_one_export(made, counted->words, error);
+    fplt_description_destroy(made);
+    return status;
+}
+
+static fplt_status make_report(const fplt__analysis *analysis, const char *const *names,
+                               const uint64_t *const *words, size_t sites,
+                               fplt__analysis_report *report, fplt_error *error)
+{
+    static const fplt__table_one_form form[FPLT__ANALYSIS_FORMS] = {
+        FPLT__TABLE_ONE_TEXT, FPLT__TABLE_ONE_CSV, FPLT__TABLE_ONE_JSON, FPLT__TABLE_ONE_HTML,
+        FPLT__TABLE_ONE_LATEX};
+    fplt_read_settings read = fplt_read_defaults();
+    fplt_describe_settings settings = settings_of(analysis, &read);
+    fplt_description *made;
+    fplt_status status = fplt__table_one_import(&settings, names, words, sites, &made, error);
+    for (size_t i = 0; i < FPLT__ANALYSIS_FORMS && !status; i++)
+        status = fplt__table_one_report(made, form[i], &report->text[i], error);
+    fplt_description_destroy(made);
+    return status;
+}
+
+const fplt__analysis_kind fplt__analysis_describe = {
+    .name = "describe",
+    .tells = "each site tells how many of its rows have each declared level or lie in each cell of "
+             "the grid, and the sums behind mean and deviation, by stratum",
+    .table = table,
+    .needs_schema = 1,
+    .check = check_columns,
+    .numbers = count_numbers,
+    .cost = find_cost,
+    .columns = count_columns,
+    .count = count_rows,
+    .report = make_report,
+};
