@@ -138,7 +138,7 @@ mutate: setup-tests
 
 install: all
 	@meson configure $(BUILD) -Dprefix="$$(realpath -ms -- "$(PREFIX)")"
-	@$(NINJA) $(BUILD)
+	@$(NINJA) $(BUILD) $$(tools/installed $(BUILD))
 	@meson install -C $(BUILD) --no-rebuild
 
 package:

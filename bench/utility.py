@@ -51,8 +51,9 @@ def accuracies(program, words, epsilons, repeats):
                            "--repeats", str(repeats)], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
-    found = re.findall(r"local +\d+ +(\d+) +\S+ +(\S+)", done.stdout)
-    return [(float(accuracy), int(rounds)) for rounds, accuracy in found]
+    rows = [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines() if re.match(r" *[\d.]+ {2,}\S", line)]
+    assert len(rows) == len(epsilons), done.stdout
+    return [(float(row[5]), int(row[3])) for row in rows]
 
 
 def tight_mu(epsilon, delta=1e-5):
