@@ -203,7 +203,8 @@ test_that("odd inputs are taken as glm takes them, or refused with a sentence", 
   }
   d$w[3] <- NA
   expect_close(coef(fedplt(y ~ x, d, site, weights = w)), coef(glm(y ~ x, binomial, d, weights = w, control = exact)), 1e-8)
-  if (requireNamespace("tibble", quietly = TRUE)) expect_identical(coef(fedplt(y ~ x + h, tibble::as_tibble(d), site)), coef(fedplt(y ~ x + h, d, site)))
+  as_tibble <- structure(d, class = c("tbl_df", "tbl", "data.frame")) # with the package's methods where it is loaded
+  expect_identical(coef(fedplt(y ~ x + h, as_tibble, site)), coef(fedplt(y ~ x + h, d, site)))
   expect_error(fedplt(y ~ x, d, site, subset = x > 100), "no row is left", class = "fedplt_error")
   expect_error(fedplt(y ~ x, d, "hospital"), "there is no such column; the columns are x, z", class = "fedplt_error")
   expect_error(fedplt(y ~ x, d, c("a", "b")), "2 labels, but there are 150 rows", class = "fedplt_error")
