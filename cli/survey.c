@@ -4,11 +4,11 @@
 
 #include "cli.h"
 #include "base/text.h"
-#include "data/survey.h"
+#include "fedplt/survey.h"
 #include "job/job.h"
 #include "report/report.h"
 
-static void add_numbers(fplt_table *table, const fplt__survey_line *line)
+static void add_numbers(fplt_table *table, const fplt_survey_line *line)
 {
     fplt__table_text(table, line->column);
     fplt__table_text(table, line->site ? line->site : "all");
@@ -20,7 +20,7 @@ static void add_numbers(fplt_table *table, const fplt__survey_line *line)
         fplt__table_number(table, line->quantile[q], 4);
 }
 
-static void add_words(fplt_table *table, const fplt__survey_line *line)
+static void add_words(fplt_table *table, const fplt_survey_line *line)
 {
     fplt__table_text(table, line->column);
     fplt__table_text(table, line->site ? line->site : "all");
@@ -38,18 +38,18 @@ static fplt_status print_lines(const char *title, fplt_table *table, fplt_error 
     return cli_print_table(table, error);
 }
 
-static fplt_status print_columns(const fplt__survey *survey, size_t most, fplt_error *error)
+static fplt_status print_columns(const fplt_survey *survey, size_t most, fplt_error *error)
 {
     static const char *const numbers[] = {"column", "site", "rows",   "missing", "mean", "SD",
                                           "min",    "25 %", "median", "75 %",    "max"};
     static const char *const words[] = {"column", "site", "rows", "missing", "numbers", "words"};
     fplt_table *of_numbers = NULL, *of_words = NULL;
-    fplt__survey_line line;
+    fplt_survey_line line;
     size_t left = 0;
     fplt_status status = fplt__table_create(numbers, 11, &of_numbers, error);
     if (!status)
         status = fplt__table_create(words, 6, &of_words, error);
-    for (size_t i = 0; !status && fplt__survey_get(survey, i, &line); i++) {
+    for (size_t i = 0; !status && fplt_survey_get(survey, i, &line); i++) {
         fplt_table *table = line.words ? of_words : of_numbers;
         if (fplt__table_rows(table) >= 10 * most)
             left++;
@@ -69,10 +69,10 @@ static fplt_status print_columns(const fplt__survey *survey, size_t most, fplt_e
     return status;
 }
 
-static void print_problems(const fplt__survey *survey)
+static void print_problems(const fplt_survey *survey)
 {
     const char *sentence;
-    for (size_t i = 0; (sentence = fplt__survey_problem(survey, i)); i++)
+    for (size_t i = 0; (sentence = fplt_survey_problem(survey, i)); i++)
         printf("%s  - %s\n", i ? "" : "\nlikely mistakes\n", sentence);
 }
 
@@ -98,16 +98,16 @@ fplt_status cli_print_survey(const cli_call *cli, fplt_error *error)
     const char *const *paths = cli->arguments;
     size_t count = cli->argument_count;
     char **items = NULL;
-    fplt__survey *survey = NULL;
+    fplt_survey *survey = NULL;
     fplt_status status = FPLT_OK;
     if (fplt_settings_text(cli->settings, "schema") || fplt_settings_text(cli->settings, "bounds"))
         return FPLT_OK;
     if (cli->config && !(status = cli_data_files(cli, &items, &count, error)))
         paths = (const char *const *)items;
-    if (!status && count && !(status = fplt__survey_create(paths, count, &read, &survey, error)) &&
+    if (!status && count && !(status = fplt_survey_create(paths, count, &read, &survey, error)) &&
         !(status = print_columns(survey, most, error)))
         print_problems(survey);
-    fplt__survey_destroy(survey);
+    fplt_survey_destroy(survey);
     free(items);
     return status;
 }

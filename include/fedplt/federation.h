@@ -191,6 +191,19 @@ FPLT_API fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_
 FPLT_API fplt_status fplt_federation_lead(const fplt_settings *settings,
                                           const fplt_federation_watch *watch,
                                           fplt_federation_outcome *outcome, fplt_error *error);
+
+/**
+ * The number that the next analysis of a federation has: the setting `run` of a coordinator whose `analysis` is set.
+ *
+ * @param folder  of the coordinator; may not have led any analysis yet
+ * @param run     out: the number of the analysis that is not over yet, which then goes on; otherwise the next one, from 1
+ * @retval FPLT_OK  the number is written
+ * @retval FPLT_IO or FPLT_BAD_DATA  the database of analyses in the folder cannot be read
+ *
+ * Reads the disk. Do not call it while a coordinator leads an analysis of this folder.
+ */
+FPLT_API fplt_status fplt_federation_next_analysis(const char *folder, uint32_t *run,
+                                                   fplt_error *error);
 /* Runs an agent: takes part in the runs of the coordinator, one after another, or in one with
  * `once`. Blocks until then, or until `stop` says so; an unreachable coordinator is dialled again.
  * Callbacks are called in the caller's thread. Settings and watch are borrowed for the call; NULL:

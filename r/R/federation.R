@@ -114,3 +114,28 @@ halt <- function(x) {
   .Call(C_member_stop, x$pointer)
   invisible(x)
 }
+
+# Leads one evaluation of a model over the sites. The agents are those of training.
+federation_evaluate <- function(folder, model, ..., grid = NULL, seconds = Inf) {
+  if (inherits(model, "fedplt")) {
+    text <- model$trained$model$json
+    model <- tempfile(fileext = ".json")
+    on.exit(unlink(model))
+    writeLines(text, model, useBytes = TRUE)
+  }
+  if (!is.character(model) || length(model) != 1L || !file.exists(model))
+    refuse("model is ", deparse(model)[1L], ", but must be a fit, or the path of a model.json")
+  values <- list(folder = folder, ...)
+  values$run <- values$run %||% .Call(C_federation_next, path.expand(folder))
+  out <- values$out %||% "out"
+  out <- if (startsWith(out, "/")) out else file.path(folder, out)
+  values[c("once", "continue")] <- list(TRUE, FALSE)
+  values$analysis <- c(list(kind = "evaluate", model = normalizePath(model)), if (!is.null(grid)) list(grid = grid))
+  leader <- start_member(values, "coordinator", FALSE)
+  on.exit(halt(leader), add = TRUE)
+  found <- wait(leader, seconds)
+  if (!found$finished) refuse("the evaluation has not ended: ", if (nzchar(found$sentence)) found$sentence else "the time is over", status = "failed")
+  made <- utils::read.csv(file.path(out, "evaluate.csv"), stringsAsFactors = FALSE, check.names = FALSE, na.strings = c("", "-", "nan"))
+  names(made) <- tolower(gsub("[^A-Za-z0-9]+", "_", names(made)))
+  made
+}

@@ -71,6 +71,10 @@ find_sites <- function(expression, data, env, formula) {
   if (is.null(found)) return(NULL)
   if (is.character(found) && length(found) == 1L && is.data.frame(data) && found %in% names(data)) expression <- as.name(found)
   rows <- if (is.data.frame(data)) nrow(data) else 0L
+  if (is.data.frame(data) && !identical(expression, as.name(found[1L])) && is.atomic(found) && !is_site_count(found, rows) && length(found) != rows)
+    refuse(if (is.character(found) && length(found) == 1L) paste0("sites is \"", found, "\", but there is no such column; the columns are ",
+                                                                 paste(names(data), collapse = ", "))
+           else paste0("sites has ", length(found), " labels, but there are ", rows, " rows"))
   count <- is_site_count(found, rows)
   if (count && (is.na(found) || found < 1 || found != round(found)))
     refuse("sites is ", found, ", but must be a whole number of at least 1, or one label a row")
@@ -245,6 +249,7 @@ library_rows <- function(response, loss, offset) {
   y <- response$y
   counted <- which(response$weights > 0)
   weight <- response$weights
+  if (!length(y)) refuse("no row is left: subset, na.action or the data leave none", status = "bad-data")
   if (!length(counted)) refuse("weights leaves no row: none is above 0")
   if (!is_binary(loss)) {
     return(list(index = counted, n = length(y), label = y[counted], weight = weight[counted], offset = offset[counted]))
@@ -337,7 +342,7 @@ finish_glm <- function(x, response, offset, family, trained, design, has_interce
   names(eta) <- names(y)
   mu <- family$linkinv(eta)
   good <- w > 0
-  warn_extremes(family, mu[good])
+  warn_extremes(family, mu[good], trained)
   look()
   rank <- length(own$place)
   deviance <- sum(family$dev.resids(y, mu, w))
@@ -356,9 +361,9 @@ finish_glm <- function(x, response, offset, family, trained, design, has_interce
     iter = trained$rounds, trained = trained))
 }
 
-# The warnings of glm.fit, in its words.
-warn_extremes <- function(family, mu) {
-  limit <- 10 * .Machine$double.eps
+# The warnings of glm.fit, in its words. Without a penalty training ends before a probability has all digits of 0 or 1.
+warn_extremes <- function(family, mu, trained) {
+  limit <- if (is.null(trained$model$inference)) 10 * .Machine$double.eps else 1e-9
   if (family$family == "binomial" && any(mu > 1 - limit | mu < limit))
     warning("fitted probabilities numerically 0 or 1 occurred", call. = FALSE)
   if (family$family == "poisson" && any(mu < limit)) warning("fitted rates numerically 0 occurred", call. = FALSE)

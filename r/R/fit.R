@@ -42,9 +42,18 @@ independent_columns <- function(x, sites, centred, tolerance = 1e-11) {
   if (is_sparse(x)) return(independent_sparse(x, sites, centred))
   found <- .Call(C_triangle, x, plain_order(sites$order, nrow(x)), sites$sizes, centred)
   triangle <- found$triangle
+  if (!all(is.finite(triangle))) refuse_infinite(x)
   triangle[, colSums(triangle^2) <= 1e-24 * found$squares] <- 0 # constants, minus their mean
   decomposed <- qr(triangle, tol = tolerance)
   sort(decomposed$pivot[seq_len(decomposed$rank)])
+}
+
+refuse_infinite <- function(x) {
+  bad <- which(!is.finite(colSums(x)))[1L]
+  row <- which(!is.finite(x[, bad]))[1L]
+  if (is.na(row)) refuse("column '", colnames(x)[bad], "' has numbers whose sum is not finite", status = "bad-data")
+  refuse("row ", rownames(x)[row] %||% row, ": column '", colnames(x)[bad], "' is ", format(x[row, bad]), ", but must be a finite number",
+         status = "bad-data")
 }
 
 # Of a sparse matrix by its cross products, where there are at most 1000 columns; above, all columns are kept.

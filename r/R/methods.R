@@ -169,6 +169,17 @@ logLik.fedplt <- function(object, ...) {
   structure(p - object$aic / 2, nobs = stats::nobs(object), df = p, class = "logLik")
 }
 
+# For step() and drop1().
+extractAIC.fedplt <- function(fit, scale = 0, k = 2, ...) {
+  aic <- if (is.null(fit$aic)) 2 * (fit$rank - as.numeric(stats::logLik(fit))) else fit$aic
+  c(fit$rank, aic + (k - 2) * fit$rank)
+}
+
+weights.fedplt <- function(object, ...) {
+  found <- object$prior.weights
+  if (is.null(object$na.action) || is.null(found)) found else stats::naresid(object$na.action, found)
+}
+
 model.frame.fedplt <- function(formula, ...) {
   if (is.null(formula$model)) refuse("the fit has no model frame: fit with fedplt_control(model = TRUE)", status = "unsupported")
   formula$model
@@ -186,8 +197,8 @@ new_matrix <- function(object, newdata, na.action) {
   if (is.null(terms)) return(list(x = plain_matrix(object, newdata), offset = NULL))
   terms <- stats::delete.response(terms)
   frame <- tryCatch(stats::model.frame(terms, newdata, na.action = na.action, xlev = object$xlevels),
-                    error = function(e) refuse(conditionMessage(e), "; the levels of the fit are in xlevels",
-                                               status = "bad-data"))
+                    error = function(e) refuse(conditionMessage(e), if (grepl("new level", conditionMessage(e))) "; the levels of the fit are in xlevels"
+                                                                    else "; newdata needs every variable of the formula", status = "bad-data"))
   if (!is.null(classes <- attr(terms, "dataClasses"))) stats::.checkMFClasses(classes[names(classes) %in% names(frame)], frame)
   x <- stats::model.matrix(terms, frame, contrasts.arg = object$contrasts)
   offset <- stats::model.offset(frame)

@@ -5,7 +5,7 @@ fit_multinomial <- function(x, y, site, family, weights, offset, penalty, alpha,
   y <- droplevels(y)
   if (nlevels(y) < 2L) refuse("the response has one class only: ", levels(y), status = "bad-data")
   if (!is.null(offset) && any(offset != 0))
-    refuse("offset is given, but a multinomial model has none", status = "unsupported")
+    refuse("offset is given, but a multinomial model of fedplt has none: rows have one offset, not one for every class", status = "unsupported")
   n <- length(y)
   weights <- weights %||% rep.int(1, n)
   counted <- which(weights > 0)

@@ -305,6 +305,15 @@ SEXP fpltr_federation_revoke(SEXP folder, SEXP name)
     return R_NilValue;
 }
 
+/* The number of the next analysis. */
+SEXP fpltr_federation_next(SEXP folder)
+{
+    fplt_error error = {.status = FPLT_OK};
+    uint32_t run;
+    fpltr_check(fplt_federation_next_analysis(fpltr_string(folder), &run, &error), &error);
+    return Rf_ScalarReal(run);
+}
+
 SEXP fpltr_federation_port(void)
 {
     fplt_error error = {.status = FPLT_OK};

@@ -26,6 +26,7 @@ SEXP fpltr_federation_join(SEXP code, SEXP folder, SEXP proxy);
 SEXP fpltr_federation_revoke(SEXP folder, SEXP name);
 SEXP fpltr_federation_members(SEXP folder);
 SEXP fpltr_federation_port(void);
+SEXP fpltr_federation_next(SEXP folder);
 SEXP fpltr_theory(SEXP numbers);
 SEXP fpltr_compare(SEXP settings, SEXP data, SEXP algorithms, SEXP numbers);
 SEXP fpltr_tune(SEXP numbers, SEXP settings, SEXP data);
@@ -39,6 +40,10 @@ SEXP fpltr_hazard(SEXP json, SEXP data, SEXP new_data, SEXP texts, SEXP numbers)
 SEXP fpltr_hazard_test(SEXP json, SEXP data, SEXP names, SEXP numbers);
 SEXP fpltr_evaluate(SEXP json, SEXP data, SEXP threshold);
 SEXP fpltr_validate(SEXP settings, SEXP data, SEXP search, SEXP values, SEXP numbers);
+SEXP fpltr_claims(SEXP numbers, SEXP delta);
+SEXP fpltr_calibrate(SEXP numbers, SEXP threat, SEXP budget, SEXP by_noise);
+SEXP fpltr_tradeoff(SEXP settings, SEXP epsilons, SEXP repeats);
+SEXP fpltr_inspect(SEXP paths, SEXP texts);
 SEXP fpltr_baseline(SEXP methods, SEXP names, SEXP data, SEXP numbers);
 
 #define ENTRY(name, count)                   \
@@ -66,6 +71,7 @@ static const R_CallMethodDef entries[] = {ENTRY(settings, 6),
                                           ENTRY(federation_revoke, 2),
                                           ENTRY(federation_members, 1),
                                           ENTRY(federation_port, 0),
+                                          ENTRY(federation_next, 1),
                                           ENTRY(theory, 1),
                                           ENTRY(compare, 4),
                                           ENTRY(tune, 3),
@@ -80,6 +86,10 @@ static const R_CallMethodDef entries[] = {ENTRY(settings, 6),
                                           ENTRY(evaluate, 3),
                                           ENTRY(validate, 5),
                                           ENTRY(baseline, 4),
+                                          ENTRY(claims, 2),
+                                          ENTRY(calibrate, 4),
+                                          ENTRY(tradeoff, 3),
+                                          ENTRY(inspect, 2),
                                           {NULL, NULL, 0}};
 
 void R_init_fedplt(DllInfo *info);

@@ -11,7 +11,7 @@
 #include "data/builder.h"
 #include "data/summary.h"
 #include "fedplt/settings.h"
-#include "data/survey.h"
+#include "fedplt/survey.h"
 
 enum { SHOWN_LEVELS = 8 };
 
@@ -21,7 +21,7 @@ struct cells {
     char *levels; /* owned: text of the most frequent words */
 };
 
-struct fplt__survey {
+struct fplt_survey {
     fplt__lookup names, sites; /* sites[0] is all of them together, and has no name */
     struct cells
         *cell; /* owned: names x sites, a column after the other in room for `most` sites */
@@ -37,7 +37,7 @@ struct fplt__survey {
     uint32_t columns, site_column, file_site;
 };
 
-void fplt__survey_destroy(fplt__survey *survey)
+void fplt_survey_destroy(fplt_survey *survey)
 {
     if (!survey)
         return;
@@ -57,7 +57,7 @@ void fplt__survey_destroy(fplt__survey *survey)
 }
 
 /* Room for so many columns and sites; what is there keeps its place. */
-static fplt_status make_room(fplt__survey *survey, size_t names, size_t sites, fplt_error *error)
+static fplt_status make_room(fplt_survey *survey, size_t names, size_t sites, fplt_error *error)
 {
     size_t most = survey->most ? survey->most : 4;
     struct cells *made;
@@ -76,7 +76,7 @@ static fplt_status make_room(fplt__survey *survey, size_t names, size_t sites, f
     return FPLT_OK;
 }
 
-static fplt_status find_site(fplt__survey *survey, fplt__span name, uint32_t *site,
+static fplt_status find_site(fplt_survey *survey, fplt__span name, uint32_t *site,
                              fplt_error *error)
 {
     fplt_status status = make_room(survey, survey->names.count, survey->sites.count + 1, error);
@@ -86,7 +86,7 @@ static fplt_status find_site(fplt__survey *survey, fplt__span name, uint32_t *si
 static fplt_status see_file(void *context, const char *path, const fplt__source *source,
                             fplt_error *error)
 {
-    fplt__survey *survey = context;
+    fplt_survey *survey = context;
     survey->source = source;
     survey->file_site = 0;
     return survey->files > 1 ? find_site(survey, fplt__span_of(path), &survey->file_site, error)
@@ -96,7 +96,7 @@ static fplt_status see_file(void *context, const char *path, const fplt__source 
 static fplt_status see_columns(void *context, const fplt__lookup *names, size_t line,
                                fplt_error *error)
 {
-    fplt__survey *survey = context;
+    fplt_survey *survey = context;
     const char *site = survey->settings->site ? survey->settings->site : "site";
     (void)line;
     survey->columns = names->count;
@@ -113,7 +113,7 @@ static fplt_status see_columns(void *context, const fplt__lookup *names, size_t 
 
 static fplt_status see_row(void *context, const fplt__field *fields, size_t line, fplt_error *error)
 {
-    fplt__survey *survey = context;
+    fplt_survey *survey = context;
     uint32_t site = survey->file_site;
     fplt_status status = FPLT_OK;
     if (survey->site_column != FPLT__NOWHERE)
@@ -134,10 +134,10 @@ static fplt_status see_row(void *context, const fplt__field *fields, size_t line
 
 /* ---- what is said of it ---- */
 
-static fplt_status add_problem(fplt__survey *survey, fplt_error *error, const char *format, ...)
+static fplt_status add_problem(fplt_survey *survey, fplt_error *error, const char *format, ...)
     FPLT_PRINTF(3, 4);
 
-static fplt_status add_problem(fplt__survey *survey, fplt_error *error, const char *format, ...)
+static fplt_status add_problem(fplt_survey *survey, fplt_error *error, const char *format, ...)
 {
     char text[1200];
     va_list arguments;
@@ -165,7 +165,7 @@ static int is_aside(const fplt_read_settings *settings, const char *name)
     return settings->id && strcmp(settings->id, name) == 0;
 }
 
-static fplt_status find_problems(fplt__survey *survey, uint32_t j, fplt_error *error)
+static fplt_status find_problems(fplt_survey *survey, uint32_t j, fplt_error *error)
 {
     const fplt__summary *all = &survey->cell[j * survey->most].summary;
     fplt__span name = fplt__lookup_word(&survey->names, j);
@@ -227,7 +227,7 @@ static fplt_status write_levels(const fplt__summary *cells, char **levels, fplt_
     return fplt__buffer_take(&out, levels, error);
 }
 
-static fplt_status conclude(fplt__survey *survey, fplt_error *error)
+static fplt_status conclude(fplt_survey *survey, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
     for (uint32_t j = 0; j < survey->names.count && !status; j++) {
@@ -242,11 +242,11 @@ static fplt_status conclude(fplt__survey *survey, fplt_error *error)
     return status;
 }
 
-fplt_status fplt__survey_create(const char *const *paths, size_t count,
-                                const fplt_read_settings *settings, fplt__survey **out,
-                                fplt_error *error)
+fplt_status fplt_survey_create(const char *const *paths, size_t count,
+                               const fplt_read_settings *settings, fplt_survey **out,
+                               fplt_error *error)
 {
-    fplt__survey *survey;
+    fplt_survey *survey;
     uint32_t all;
     *out = NULL;
     fplt_status status = fplt__alloc_into(&survey, 1, sizeof *survey, "a survey", error);
@@ -262,13 +262,13 @@ fplt_status fplt__survey_create(const char *const *paths, size_t count,
     if (!status)
         status = conclude(survey, error);
     if (status)
-        fplt__survey_destroy(survey);
+        fplt_survey_destroy(survey);
     else
         *out = survey;
     return status;
 }
 
-int fplt__survey_get(const fplt__survey *survey, size_t index, fplt__survey_line *line)
+int fplt_survey_get(const fplt_survey *survey, size_t index, fplt_survey_line *line)
 {
     size_t sites = survey->sites.count, j = index / sites, i = index % sites;
     if (j >= survey->names.count)
@@ -276,21 +276,21 @@ int fplt__survey_get(const fplt__survey *survey, size_t index, fplt__survey_line
     const struct cells *cell = &survey->cell[j * survey->most + i];
     const fplt__summary *summary = &cell->summary;
     *line =
-        (fplt__survey_line){.column = fplt__lookup_word(&survey->names, (uint32_t)j).text,
-                            .site = i ? fplt__lookup_word(&survey->sites, (uint32_t)i).text : NULL,
-                            .rows = summary->rows,
-                            .missing = summary->missing,
-                            .numbers = summary->numbers,
-                            .words = summary->rows - summary->missing - summary->numbers,
-                            .levels = cell->levels,
-                            .mean = fplt__summary_mean(summary),
-                            .deviation = fplt__summary_deviation(summary)};
+        (fplt_survey_line){.column = fplt__lookup_word(&survey->names, (uint32_t)j).text,
+                           .site = i ? fplt__lookup_word(&survey->sites, (uint32_t)i).text : NULL,
+                           .rows = summary->rows,
+                           .missing = summary->missing,
+                           .numbers = summary->numbers,
+                           .words = summary->rows - summary->missing - summary->numbers,
+                           .levels = cell->levels,
+                           .mean = fplt__summary_mean(summary),
+                           .deviation = fplt__summary_deviation(summary)};
     for (int q = 0; q < 5; q++)
         line->quantile[q] = fplt__quantile(summary->number, summary->numbers, 0.25 * q);
     return 1;
 }
 
-const char *fplt__survey_problem(const fplt__survey *survey, size_t index)
+const char *fplt_survey_problem(const fplt_survey *survey, size_t index)
 {
     return index < survey->problems ? survey->problem[index] : NULL;
 }

@@ -54,6 +54,16 @@ test_that("a federation trains the model of the pooled rows, in the background",
   here <- fedplt(label ~ a + b, d, site, penalty = 0.1,
                  control = fedplt_control(algorithm = "fed-newton", rounds = 8, tol = 0, standardise = "yes", penalty_units = "model"))
   expect_close(here$trained$model$weights, weights, 1e-12)
+  # the model is judged over the same sites; agents of training have ended, so others take their places
+  for (name in sites) wait(members[[name]], 120)
+  for (name in sites) members[[name]] <- agent(file.path(folder, name), coordinator = paste0("https://", address), once = TRUE, proxy = "off",
+    data = file.path(folder, name, "rows.csv"), out = file.path(folder, name, "out"), agree = TRUE, policy = list(disclosure = "off"))
+  expect_error(federation_evaluate(home, "nowhere.json"), "nowhere.json", class = "fedplt_error")
+  judged <- federation_evaluate(home, found$model, federation = "hospitals", listen = address, out = file.path(folder, "judged"),
+                                roster = sites, grid = 50, seconds = 300)
+  alone <- evaluate(here, d)
+  expect_identical(judged$rows[nrow(judged)], 120L)
+  expect_equal(judged$loss[nrow(judged)], alone$sites$loss[nrow(alone$sites)], tolerance = 1e-8)
 })
 
 test_that("an error in the function that is asked for consent is no consent", {

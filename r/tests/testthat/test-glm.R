@@ -185,3 +185,47 @@ test_that("gamma with a logarithmic link and probit are glm's", {
     expect_equal(predict(mine, d, type = "response"), predict(theirs, d, type = "response"), tolerance = 1e-7)
   }
 })
+
+test_that("odd inputs are taken as glm takes them, or refused with a sentence", {
+  set.seed(11)
+  n <- 150
+  d <- data.frame(x = rnorm(n), z = runif(n, 1, 5), g = factor(sample(c("a", "b"), n, TRUE), levels = c("a", "b", "never")),
+                  o = factor(sample(c("lo", "mid", "hi"), n, TRUE), levels = c("lo", "mid", "hi"), ordered = TRUE),
+                  h = sample(c("u", "v"), n, TRUE), site = c("lonely", sample(c("s1", "s2"), n - 1, TRUE)), w = sample(1:3, n, TRUE))
+  d$y <- rbinom(n, 1, plogis(d$x))
+  exact <- glm.control(epsilon = 1e-13, maxit = 50)
+  for (f in list(y ~ g + x, y ~ o * x, y ~ h + poly(z, 2), y ~ offset(z / 10) + log(z), y ~ . - site - w, y ~ x:g - 1)) {
+    ours <- fedplt(f, d, site)
+    theirs <- glm(f, binomial, d, control = exact)
+    expect_close(coef(ours), coef(theirs), 1e-8)
+    expect_identical(dimnames(coef(summary(ours))), dimnames(coef(summary(theirs))))
+    expect_close(coef(summary(ours))[, 2], coef(summary(theirs))[, 2], 1e-6)
+  }
+  d$w[3] <- NA
+  expect_close(coef(fedplt(y ~ x, d, site, weights = w)), coef(glm(y ~ x, binomial, d, weights = w, control = exact)), 1e-8)
+  as_tibble <- structure(d, class = c("tbl_df", "tbl", "data.frame")) # with the package's methods where it is loaded
+  expect_identical(coef(fedplt(y ~ x + h, as_tibble, site)), coef(fedplt(y ~ x + h, d, site)))
+  expect_error(fedplt(y ~ x, d, site, subset = x > 100), "no row is left", class = "fedplt_error")
+  expect_error(fedplt(y ~ x, d, "hospital"), "there is no such column; the columns are x, z", class = "fedplt_error")
+  expect_error(fedplt(y ~ x, d, c("a", "b")), "2 labels, but there are 150 rows", class = "fedplt_error")
+  expect_error(fedplt(y ~ x, transform(d, x = replace(x, 5, Inf)), site), "row 5: column 'x' is Inf", class = "fedplt_error")
+  fit <- fedplt(y ~ x + h, d, site)
+  expect_error(predict(fit, d["x"]), "newdata needs every variable", class = "fedplt_error")
+  expect_error(predict(fit, data.frame(x = 1, h = "w")), "xlevels", class = "fedplt_error")
+  d$apart <- d$y + rnorm(n) / 100
+  expect_warning(fedplt(y ~ apart, d, site), "numerically 0 or 1")
+  expect_warning(fedplt(factor(rep("a", n)) ~ x, d, site), "numerically 0 or 1")
+  expect_error(fedplt(o ~ x + offset(z), d, site, multinomial()), "one for every class", class = "fedplt_error")
+})
+
+test_that("step, drop1 and weights work as with glm", {
+  set.seed(12)
+  d <- data.frame(a = rnorm(80), b = rnorm(80), site = rep(1:2, 40), w = rep(1:4, 20))
+  d$y <- rpois(80, exp(0.3 * d$a))
+  ours <- fedplt(y ~ a + b, d, site, family = poisson(), weights = w)
+  theirs <- glm(y ~ a + b, poisson, d, weights = w)
+  expect_equal(extractAIC(ours), extractAIC(theirs), tolerance = 1e-8)
+  expect_equal(drop1(ours)$AIC, drop1(theirs)$AIC, tolerance = 1e-8)
+  expect_equal(weights(ours), weights(theirs))
+  expect_identical(formula(step(ours, trace = 0)), formula(step(theirs, trace = 0)))
+})

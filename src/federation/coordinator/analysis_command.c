@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fedplt/federation.h"
 #include "base/buffer.h"
 #include "federation/plan/program.h"
 #include "store/leader.h"
@@ -35,26 +36,39 @@ static fplt_status state_analysis(fplt_settings *settings, const fplt__federatio
 }
 
 /* The analysis that is not over goes on; otherwise it is the next one. */
-static fplt_status number_analysis(fplt_settings *settings, fplt_error *error)
+fplt_status fplt_federation_next_analysis(const char *folder, uint32_t *run, fplt_error *error)
 {
-    char path[4200], text[32];
+    char path[4200];
     fplt__leader_store *store;
     fplt__leader_loaded loaded;
-    uint32_t run = 0;
-    snprintf(path, sizeof path, "%s/analysis.db", fplt_settings_text(settings, "folder"));
+    *run = 0;
+    snprintf(path, sizeof path, "%s/analysis.db", folder);
     if (access(path, F_OK) == 0) {
         fplt_status status = fplt__leader_store_open(path, &store, error);
         if (!status)
-            status = fplt__leader_store_newest(store, 0, &run, error);
-        if (!status && run && !(status = fplt__leader_store_load_end(store, run, &loaded, error))) {
-            run += loaded.record.state != FPLT__FORMING;
+            status = fplt__leader_store_newest(store, 0, run, error);
+        if (!status && *run &&
+            !(status = fplt__leader_store_load_end(store, *run, &loaded, error))) {
+            *run += loaded.record.state != FPLT__FORMING;
             fplt__leader_loaded_clear(&loaded);
         }
         fplt__leader_store_close(store);
         if (status)
             return status;
     }
-    snprintf(text, sizeof text, "%u", run ? run : 1);
+    *run += *run == 0;
+    return FPLT_OK;
+}
+
+static fplt_status number_analysis(fplt_settings *settings, fplt_error *error)
+{
+    char text[32];
+    uint32_t run;
+    fplt_status status =
+        fplt_federation_next_analysis(fplt_settings_text(settings, "folder"), &run, error);
+    if (status)
+        return status;
+    snprintf(text, sizeof text, "%u", run);
     return fplt_settings_set(settings, "run", text, "analysis", error);
 }
 
