@@ -24,7 +24,8 @@ typedef enum fplt_purpose {
     FPLT_FOR_BATCH = 5,         /* minibatches */
     FPLT_FOR_NOISE = 6,         /* noisy local training, simulated */
     FPLT_FOR_SHARED = 7,        /* common to the cohort: lengths, masks, coins */
-    FPLT_FOR_TEST = 8           /* tests and user code */
+    FPLT_FOR_TEST = 8,          /* tests and user code */
+    FPLT_FOR_ROUNDING = 9       /* numbers sent on a coarse grid (fplt_training.grid) */
 } fplt_purpose;
 
 /* Open so that it can live on a stack; its fields are private. */
