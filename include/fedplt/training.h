@@ -31,11 +31,9 @@ typedef struct fplt_training {
     double noise_tau; /* noisy solvers: each step adds N(0, 2 step tau^2) to every coordinate */
     double tolerance; /* Newton, L-BFGS: stop at ||grad d|| <= tolerance max(1, ||w||) */
     uint32_t memory;  /* L-BFGS: pairs kept */
-    uint32_t
-        grid; /* 1 to 52: vectors are sent as multiples of 2^-grid, by stochastic rounding keyed by round and
-                         agent, the same for all agents; 0: of 2^-64 */
-    void *context; /* for a custom solver */
-    double decay;  /* factor of step a round; 0: 1 */
+    uint32_t grid;    /* vectors are sent as multiples of 2^-grid, 1 to 52, the same for all agents; 0: 2^-64 */
+    void *context;    /* for a custom solver */
+    double decay;     /* factor of step a round; 0: 1 */
 } fplt_training;
 
 /* gradient, automatic step, 5 epochs, batch 32 without replacement, an epoch is a step. */
