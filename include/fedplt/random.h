@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What a stream is for. Streams of different purposes never meet. Append only: the numbers are
+/* Streams of different purposes never meet. Append only: the numbers are
  * part of what a seed means. */
 typedef enum fplt_purpose {
     FPLT_FOR_DATA = 1,          /* generators */
@@ -24,10 +24,11 @@ typedef enum fplt_purpose {
     FPLT_FOR_BATCH = 5,         /* minibatches */
     FPLT_FOR_NOISE = 6,         /* noisy local training, simulated */
     FPLT_FOR_SHARED = 7,        /* common to the cohort: lengths, masks, coins */
-    FPLT_FOR_TEST = 8           /* tests and user code */
+    FPLT_FOR_TEST = 8,          /* tests and user code */
+    FPLT_FOR_ROUNDING = 9       /* messages */
 } fplt_purpose;
 
-/* Open so that it can live on a stack; its fields are private. */
+/* For the stack; its fields are private. */
 typedef struct fplt_stream {
     uint64_t key[2], counter[4], block[4];
     double spare;
@@ -41,7 +42,7 @@ FPLT_API fplt_stream fplt_stream_make(uint64_t seed, uint32_t run, fplt_purpose 
 
 /* (k + 1/2) 2^-52 with k uniform on 0 .. 2^52 - 1: never 0 or 1. */
 FPLT_API double fplt_stream_uniform(fplt_stream *stream);
-/* The next draw of N(0, 1), by the method of Box and Muller. */
+/* A draw of N(0, 1), by Box and Muller. */
 FPLT_API double fplt_stream_normal(fplt_stream *stream);
 /* Uniform on 0 .. bound - 1, without bias; bound > 0. */
 FPLT_API uint64_t fplt_stream_below(fplt_stream *stream, uint64_t bound);

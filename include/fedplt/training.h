@@ -31,6 +31,7 @@ typedef struct fplt_training {
     double noise_tau; /* noisy solvers: each step adds N(0, 2 step tau^2) to every coordinate */
     double tolerance; /* Newton, L-BFGS: stop at ||grad d|| <= tolerance max(1, ||w||) */
     uint32_t memory;  /* L-BFGS: pairs kept */
+    uint32_t grid;    /* of messages: 2^-grid, at most 52; 0: 2^-64 */
     void *context;    /* for a custom solver */
     double decay;     /* factor of step a round; 0: 1 */
 } fplt_training;

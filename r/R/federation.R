@@ -41,11 +41,46 @@ member_settings <- function(values, kind) {
 # Agents whose consent is a function of R. The function runs on R's main thread, while that waits or asks for a status.
 asking <- new.env(parent = emptyenv())
 
-start_member <- function(values, kind, agree) {
+# A cost as C_member_start takes it; NULL stays NULL.
+check_cost <- function(cost) {
+  if (is.null(cost)) return(NULL)
+  for (name in c("name", "version", "digest", "dimension", "value", "gradient"))
+    if (is.null(cost[[name]])) refuse("cost has no ", name, ", but must be a list of name, version, digest, dimension, value and gradient")
+  for (name in c("value", "gradient")) if (!is.function(cost[[name]])) refuse("cost: ", name, " must be a function of x")
+  curvature <- if (is.null(cost$curvature)) c(NA, NA) else cost$curvature
+  if (length(curvature) != 2L) refuse("cost: curvature has ", length(curvature), " numbers, but must have 2, the lowest and the highest")
+  list(as.character(cost$name), as.character(cost$version), as.character(cost$digest), as.double(cost$dimension),
+       as.double(if (is.null(cost$records)) 1 else cost$records), as.double(curvature[1L]), as.double(curvature[2L]))
+}
+
+# Answers what the agent's cost is asked until nothing is asked for `seconds`; whether there was anything. An error or
+# interrupt in a function of the cost ends the agent and comes out of wait().
+serve_cost <- function(one, seconds) {
+  served <- FALSE
+  while (!is.null(asked <- .Call(C_member_point, one$pointer, seconds))) {
+    numbers <- NULL
+    tryCatch(numbers <- as.double(if (asked$gradient) one$cost$gradient(asked$x) else one$cost$value(asked$x)),
+             finally = taken <- .Call(C_member_numbers, one$pointer, numbers))
+    if (!taken) refuse(if (asked$gradient) paste("the gradient must have", length(asked$x), "numbers") else "the value must be one number")
+    served <- TRUE
+  }
+  served
+}
+
+has_costs <- function() any(vapply(asking$members, function(one) !is.null(one$cost), NA))
+
+serve_costs <- function() {
+  served <- FALSE
+  for (one in asking$members) if (!is.null(one$cost)) served <- serve_cost(one, 0.002) || served
+  served
+}
+
+start_member <- function(values, kind, agree, cost = NULL) {
   settings <- member_settings(values, kind)
   answer <- if (is.function(agree)) NA else isTRUE(agree)
-  made <- structure(list(pointer = .Call(C_member_start, settings, kind == "coordinator", answer), kind = kind), class = "fedplt_member")
-  if (is.function(agree)) asking$members <- c(asking$members, list(list(pointer = made$pointer, agree = agree)))
+  made <- structure(list(pointer = .Call(C_member_start, settings, kind == "coordinator", answer, check_cost(cost)), kind = kind), class = "fedplt_member")
+  if (is.function(agree) || !is.null(cost))
+    asking$members <- c(asking$members, list(list(pointer = made$pointer, agree = agree, cost = cost)))
   made
 }
 
@@ -62,16 +97,17 @@ answer_questions <- function() {
 
 coordinator <- function(folder, ...) start_member(list(folder = folder, ...), "coordinator", FALSE)
 
-agent <- function(folder, ..., agree = FALSE) {
+agent <- function(folder, ..., agree = FALSE, cost = NULL) {
   if (!is.function(agree) && !(is.logical(agree) && length(agree) == 1L && !is.na(agree)))
     refuse("agree is of class ", class(agree)[1L], ", but must be TRUE, FALSE or a function(proposal, hash)")
-  start_member(list(folder = folder, ...), "agent", agree)
+  start_member(list(folder = folder, ...), "agent", agree, cost)
 }
 
 status <- function(x, ...) UseMethod("status")
 
 status.fedplt_member <- function(x, ...) {
   answer_questions()
+  serve_costs()
   found <- .Call(C_member_status, x$pointer)
   found$events <- as.data.frame(found$events, stringsAsFactors = FALSE)
   structure(found, class = "fedplt_status")
@@ -99,9 +135,10 @@ wait <- function(x, seconds = Inf) {
   end <- proc.time()[["elapsed"]] + seconds
   repeat {
     answer_questions()
+    served <- serve_costs()
     left <- max(0, end - proc.time()[["elapsed"]])
-    slice <- if (length(asking$members)) min(left, 0.1) else left
-    .Call(C_member_wait, x$pointer, if (is.finite(slice)) slice else -1)
+    slice <- if (served) 0 else if (has_costs()) min(left, 0.01) else if (length(asking$members)) min(left, 0.1) else left
+    if (!served) .Call(C_member_wait, x$pointer, if (is.finite(slice)) slice else -1)
     if (left <= slice || !.Call(C_member_status, x$pointer)$running) break
   }
   found <- status(x)

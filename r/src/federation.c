@@ -10,6 +10,7 @@
 #include "beside.h"
 #include "fedplt/memory.h"
 #include "fedplt_r.h"
+#include "member_cost.h"
 
 enum { EVENTS_MAX = 512, SENTENCE_MAX = 512, WORD_MAX = 64 };
 
@@ -26,8 +27,9 @@ typedef struct fpltr_member {
     fpltr_beside beside;
     fplt_settings *settings; /* belongs to an external pointer that this one keeps alive */
     int leads, agrees;
-    int asks;     /* consent is a question to R's thread, which answers while it waits */
-    int question; /* QUESTION_... */
+    fpltr_member_cost cost; /* zeros: it has none */
+    int asks;               /* consent is a question to R's thread, which answers while it waits */
+    int question;           /* QUESTION_... */
     int answer;
     char *proposal, *hash; /* owned, while the question is asked */
     fplt_federation_outcome outcome;
@@ -109,6 +111,8 @@ static void take_part(void *context)
     fpltr_member *member = context;
     fplt_federation_watch watch = {
         .size = sizeof watch, .context = member, .tell = tell, .stop = should_stop, .agree = agree};
+    if (member->cost.stop)
+        watch.cost = &member->cost.table;
     member->status = (member->leads ? fplt_federation_lead : fplt_federation_take_part)(
         member->settings, &watch, &member->outcome, &member->error);
 }
@@ -120,6 +124,7 @@ static void finalize_member(SEXP pointer)
         return;
     fpltr_beside_end(&member->beside);
     end_question(member);
+    fpltr_member_cost_end(&member->cost);
     pthread_mutex_destroy(&member->lock);
     free(member);
     R_ClearExternalPtr(pointer);
@@ -134,8 +139,9 @@ static fpltr_member *member_of(SEXP pointer)
 }
 
 /* Starts a coordinator (leads) or an agent. agrees: consent to every proposal that no policy answers; NA: each is a
- * question, which fpltr_member_asked gives and fpltr_member_answer answers. */
-SEXP fpltr_member_start(SEXP settings, SEXP leads, SEXP agrees)
+ * question, which fpltr_member_asked gives and fpltr_member_answer answers. cost: as fpltr_member_cost_begin takes it, or
+ * NULL. */
+SEXP fpltr_member_start(SEXP settings, SEXP leads, SEXP agrees, SEXP cost)
 {
     SEXP pointer = PROTECT(fpltr_pointer(finalize_member));
     fpltr_member *member = calloc(1, sizeof *member);
@@ -148,6 +154,8 @@ SEXP fpltr_member_start(SEXP settings, SEXP leads, SEXP agrees)
     member->leads = Rf_asLogical(leads);
     member->agrees = Rf_asLogical(agrees) == TRUE;
     member->asks = Rf_asLogical(agrees) == NA_LOGICAL;
+    if (!Rf_isNull(cost))
+        fpltr_member_cost_begin(&member->cost, cost, &member->beside.stop);
     member->beside.work = take_part;
     member->beside.context = member;
     if (fpltr_beside_start(&member->beside))
@@ -265,6 +273,21 @@ SEXP fpltr_member_answer(SEXP pointer, SEXP answer)
     }
     pthread_mutex_unlock(&member->lock);
     return R_NilValue;
+}
+
+/* The next question of an agent's cost within so many seconds, list(gradient, x), or NULL. */
+SEXP fpltr_member_point(SEXP pointer, SEXP seconds)
+{
+    fpltr_member *member = member_of(pointer);
+    return member->cost.stop ? fpltr_member_cost_asked(&member->cost, Rf_asReal(seconds))
+                             : R_NilValue;
+}
+
+/* Answers it; whether the numbers were such that it could. */
+SEXP fpltr_member_numbers(SEXP pointer, SEXP numbers)
+{
+    fpltr_member *member = member_of(pointer);
+    return Rf_ScalarLogical(member->cost.stop && fpltr_member_cost_answer(&member->cost, numbers));
 }
 
 SEXP fpltr_federation_found(SEXP folder, SEXP name, SEXP address)

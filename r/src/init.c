@@ -14,7 +14,9 @@ SEXP fpltr_train(SEXP settings, SEXP data, SEXP costs, SEXP start, SEXP callback
 SEXP fpltr_verify(SEXP certificate, SEXP model);
 SEXP fpltr_version(void);
 SEXP fpltr_look(void);
-SEXP fpltr_member_start(SEXP settings, SEXP leads, SEXP agrees);
+SEXP fpltr_member_start(SEXP settings, SEXP leads, SEXP agrees, SEXP cost);
+SEXP fpltr_member_point(SEXP pointer, SEXP seconds);
+SEXP fpltr_member_numbers(SEXP pointer, SEXP numbers);
 SEXP fpltr_member_status(SEXP pointer);
 SEXP fpltr_member_wait(SEXP pointer, SEXP seconds);
 SEXP fpltr_member_stop(SEXP pointer);
@@ -59,7 +61,9 @@ static const R_CallMethodDef entries[] = {ENTRY(settings, 6),
                                           ENTRY(verify, 2),
                                           ENTRY(version, 0),
                                           ENTRY(look, 0),
-                                          ENTRY(member_start, 3),
+                                          ENTRY(member_start, 4),
+                                          ENTRY(member_point, 2),
+                                          ENTRY(member_numbers, 2),
                                           ENTRY(member_status, 1),
                                           ENTRY(member_wait, 2),
                                           ENTRY(member_stop, 1),

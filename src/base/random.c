@@ -45,9 +45,21 @@ uint64_t fplt__stream_bits(fplt_stream *stream)
     return stream->block[stream->used++];
 }
 
+static double as_uniform(uint64_t bits)
+{
+    return ((double)(bits >> 12) + 0.5) * 0x1p-52;
+}
+
 double fplt_stream_uniform(fplt_stream *stream)
 {
-    return ((double)(fplt__stream_bits(stream) >> 12) + 0.5) * 0x1p-52;
+    return as_uniform(fplt__stream_bits(stream));
+}
+
+double fplt__stream_uniform_at(const fplt_stream *stream, uint64_t index)
+{
+    uint64_t numbers[4];
+    make_block(stream, index / 4, numbers);
+    return as_uniform(numbers[index % 4]);
 }
 
 /* Box-Muller; the second of each pair is kept for the next call. */

@@ -7,6 +7,9 @@
 /* The next 64 uniformly random bits. */
 uint64_t fplt__stream_bits(fplt_stream *stream);
 
+/* What the call number `index` of fplt_stream_uniform, from 0, gives on a stream that nothing was drawn from. */
+double fplt__stream_uniform_at(const fplt_stream *stream, uint64_t index);
+
 /* Writes `count` independent draws of N(0, deviation^2), the same as so many calls of
  * fplt_stream_normal. */
 void fplt__stream_normals(fplt_stream *stream, double deviation, double *out, size_t count);

@@ -7,6 +7,7 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/local_step.h"
 #include "base/assert.h"
+#include "base/random.h"
 #include "base/sum.h"
 #include "engine/hub.h"
 #include "engine/hub_node.h"
@@ -40,6 +41,40 @@ static fplt_status count_units(double unit, double *up, size_t count)
     return within ? FPLT_OK : FPLT_DIVERGED;
 }
 
+/* x as a multiple of the grid: the next above with a probability of the part that is left over, otherwise the next below.
+ * Neither the quotient nor the rest is rounded, because the grid is a power of 2. */
+static double round_to(double grid, double x, double uniform)
+{
+    double units = x / grid, below = floor(units);
+    return grid * (units - below > uniform ? below + 1 : below);
+}
+
+/* The coarse grid of the run: rounds the vectors of a message in place, the mirrored ones where the agent keeps them, so
+ * that the running sum stays the sum of what agents keep. Scalars stay as they are. The draw belongs to the place in the
+ * message: a message that is computed again, or listed, has the same numbers. */
+static void round_message(const fplt_shape *shape, const fplt_agent *agent, unsigned exchange,
+                          double *up, size_t plain, size_t mirrored)
+{
+    const fplt_local *local = agent->local;
+    double grid = ldexp(1, -(int)local->training.grid);
+    size_t vectors = shape->exchange[exchange].up * agent->dimension;
+    fplt_stream stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_ROUNDING, local->round,
+                                          local->member_index, exchange);
+    fplt_stream next = stream;
+    const fplt__listed *listed = agent->listed;
+    int is_listed = listed && listed->is_used;
+    size_t dense = is_listed && listed->first < vectors ? listed->first : vectors;
+    for (size_t i = 0; i < dense; i++)
+        up[i] = round_to(grid, up[i], fplt_stream_uniform(&next));
+    for (size_t k = 0; is_listed && k < listed->count; k++)
+        if (listed->at[k] < vectors)
+            listed->number[k] =
+                round_to(grid, listed->number[k], fplt__stream_uniform_at(&stream, listed->at[k]));
+    stream.counter[0] += plain / 4 + 1; /* behind the draws of the numbers before */
+    for (size_t i = 0; i < mirrored; i++)
+        agent->staged[i] = round_to(grid, agent->staged[i], fplt_stream_uniform(&stream));
+}
+
 /* Adds the `count` numbers that are not mirrored. */
 static fplt_status add_plain(const fplt_agent *agent, const double *up, size_t count,
                              fplt__sum *sum)
@@ -57,7 +92,10 @@ static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const
                            unsigned exchange, double *up, fplt__sum *sum, fplt_error *error)
 {
     size_t n = plan->dimension, plain = fplt__plain_up(shape, n, exchange);
+    size_t mirrored = fplt__mirrored_up(shape, n, exchange);
     fplt_status status = FPLT_OK;
+    if (agent->local->training.grid)
+        round_message(shape, agent, exchange, up, plain, mirrored);
     if (plain) {
         if (plan->unit > 0)
             status = count_units(plan->unit, up, plain);
@@ -67,7 +105,6 @@ static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const
             fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
                            agent->member_index);
     }
-    size_t mirrored = fplt__mirrored_up(shape, n, exchange);
     if (!status && mirrored) {
         status = fplt__sum_add_change(sum, plain, agent->staged, agent->kept, mirrored);
         if (status)

@@ -77,6 +77,17 @@ static fplt_status check_noise(const fplt_training *training, int given, fplt_er
     return FPLT_OK;
 }
 
+/* Of `encoding`; 0: the exact one. */
+static uint32_t sent_grid(const fplt_settings *settings)
+{
+    enum { BITS32 = 24, BITS16 = 12 };
+    if (fplt__job_setting_is(settings, "encoding", "exact"))
+        return 0;
+    if (!fplt_settings_is_auto(settings, "grid-bits"))
+        return (uint32_t)fplt_settings_integer(settings, "grid-bits");
+    return fplt__job_setting_is(settings, "encoding", "fixed32") ? BITS32 : BITS16;
+}
+
 fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_source *source,
                                fplt_training *training, fplt_error *error)
 {
@@ -103,6 +114,7 @@ fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_sou
     training->noise_tau = noise_given ? fplt_settings_real(settings, "tau") : 0;
     training->memory = (uint32_t)fplt_settings_integer(settings, "memory");
     training->tolerance = fplt_settings_real(settings, "local-tolerance");
+    training->grid = sent_grid(settings);
     /* the noise of a promise follows from it */
     return source->public_only ? FPLT_OK : check_noise(training, noise_given, error);
 }

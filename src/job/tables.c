@@ -143,6 +143,14 @@ const fplt_setting fplt__job_training_table[] = {
     {"local-tolerance", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "newton, lbfgs: stop at a local gradient of this norm; 0: all epochs", 0, 0,
      .needs = "solver=newton|lbfgs,uncoordinated"},
+    {"encoding", FPLT_CHOICE, 0, "exact", 0, 0, "exact|fixed32|fixed16",
+     "vectors that agents send: multiples of 2^-64, or of a coarser grid by stochastic rounding "
+     "that take 4 or 2 bytes a number",
+     0, 0},
+    {"grid-bits", FPLT_INTEGER, FPLT_AUTO, "auto", 1, 52, NULL,
+     "encoding: the grid is 2^-BITS; a number of magnitude 2^(31 - BITS), or 2^(15 - BITS) with "
+     "fixed16, takes a byte more",
+     0, 0, .rule = "24 for fixed32, 12 for fixed16", .needs = "encoding=fixed32|fixed16"},
     {"uncoordinated", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "CSV file with columns agent, solver, gamma, epochs, batch, tau: the agents whose local "
      "training differs",

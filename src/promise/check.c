@@ -82,6 +82,11 @@ static int wants_measures(const fplt_settings *settings, const char *name)
            !fplt_settings_switch(settings, "privacy.diagnose");
 }
 
+static int wants_grid(const fplt_settings *settings, const char *name)
+{
+    return !fplt__job_setting_is(settings, name, "exact");
+}
+
 static int wants_scaling(const fplt_settings *settings, const char *name)
 {
     return !fplt__job_setting_is(settings, name, "no") &&
@@ -164,6 +169,7 @@ static const struct conflict {
     {"start", wants_model,
      "nothing is known of what the starting model was trained on; start from zero"},
     {"gamma-decay", NULL, "the promise is for the same step in every round"},
+    {"encoding", wants_grid, "the promise is for updates that are not rounded after the noise"},
     {"uncoordinated", NULL, "all agents need the same training for one promise"},
     {"tau", NULL, "the noise belongs to the promise; give privacy.tau instead"},
     {"checkpoint", NULL,

@@ -99,6 +99,11 @@ fplt_status fplt__training_check(const fplt_training *training, const fplt_objec
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "gamma-decay is %g, but it must be above 0 and at most 1",
                               training->decay);
+    if (training->grid > FPLT__GRID_MAX)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "grid-bits is %u, but it must be from 1 to %d, or 0 for exact "
+                              "messages",
+                              training->grid, FPLT__GRID_MAX);
     if (solver->traits & FPLT_STOCHASTIC && !training->batch)
         return fplt_error_set(error, FPLT_BAD_VALUE, "batch is 0, but %s needs at least 1",
                               solver->name);

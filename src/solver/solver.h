@@ -31,6 +31,8 @@ fplt_status fplt__check_finite(const double *w, size_t count, fplt_error *error)
 /* Whether it takes a step size: plain gradient steps and those with a rule of their own do. */
 int fplt__solver_has_step(const fplt_solver *solver);
 
+enum { FPLT__GRID_MAX = 52 }; /* of training->grid */
+
 /* The step of a round, by training->decay; `step` is that of round 0. */
 double fplt__decayed_step(const fplt_training *training, double step, uint64_t round);
 

@@ -46,7 +46,7 @@ VALUES = {
     "rows": ["9"], "unequal": ["0.5"], "spread": ["3"], "noise": ["3"], "lmin": ["0.3"], "lmax": ["3"],
     "classes": ["4"], "eps": ["0.2"], "huber-delta": ["0.1"], "predictor-bound": ["0.1"], "clip": ["0.05"],
     "h-weight": ["0.3"], "h-weight2": ["0.3"], "h-low": ["-0.01"], "h-high": ["0.01"], "h-radius": ["0.02"],
-    "h-group": ["2"], "gamma": ["0.01"], "gamma-decay": ["0.5"], "epochs": ["2", "7"], "batch": ["3"], "tau": ["0.3"], "memory": ["1"],
+    "h-group": ["2"], "gamma": ["0.01"], "gamma-decay": ["0.5"], "encoding": ["fixed16"], "grid-bits": ["3"], "epochs": ["2", "7"], "batch": ["3"], "tau": ["0.3"], "memory": ["1"],
     "local-tolerance": ["10", "0.01"], "uncoordinated": ["each.csv"], "active-share": ["0.8"], "active": ["1"],
     "trace": ["trace.csv"], "seed": ["5"], "rounds": ["2", "9"], "tolerance": ["1e3", "1e-30"],
     "change": ["1e3"], "eval-every": ["2", "0", "3"], "threads": ["1", "2"], "start-scale": ["3"],

@@ -105,3 +105,59 @@ test_that("errors of a coordinator come out of wait, and halt ends an agent that
   expect_error(wait(leader, 60), class = "fedplt_error")
   expect_match(status(leader)$failure, ".")
 })
+
+# Two agents of this process bring robust regression by the Welsch loss; the same costs by fedplt_optim have the same bits.
+test_that("agents bring a cost of R's functions", {
+  skip_on_os("windows")
+  folder <- tempfile("custom")
+  dir.create(folder)
+  members <- list()
+  on.exit({
+    for (one in members) halt(one)
+    for (one in members) try(wait(one, 60), silent = TRUE)
+    unlink(folder, recursive = TRUE)
+  })
+  digest <- strrep("cd", 32)
+  cost_of <- function(number) {
+    set.seed(number)
+    x <- cbind(rnorm(40), 1)
+    y <- as.vector(x %*% c(2, -1)) + rt(40, 1)
+    list(name = "welsch", version = "1.0", digest = digest, dimension = 2, records = 40, curvature = c(-2, 6),
+         value = function(w) mean(1 - exp(-(as.vector(x %*% w) - y)^2 / 2)),
+         gradient = function(w) {
+           r <- as.vector(x %*% w) - y
+           as.vector(crossprod(x, exp(-r^2 / 2) * r)) / 40
+         })
+  }
+  address <- paste0("127.0.0.1:", federation_port())
+  home <- file.path(folder, "home")
+  federation_init(home, "trial", address)
+  sites <- c("north", "south")
+  costs <- lapply(1:2, cost_of)
+  codes <- vapply(sites, function(name) federation_invite(home, name), "")
+  train <- list(algorithm = "fed-plt", rounds = 12, tolerance = 0, epochs = 3, rho = 0.2, gamma = 0.1)
+  members$leader <- coordinator(home, federation = "trial", listen = address, out = file.path(folder, "out"), roster = sites,
+                                once = TRUE, aggregate = "plain", train = c(list(loss = "custom"), train),
+                                model = list(name = "welsch", version = "1.0", dimension = 2, digest = digest))
+  for (i in 1:2) {
+    place <- file.path(folder, sites[i])
+    for (try in 1:200) { # the coordinator may not listen yet
+      joined <- tryCatch(federation_join(codes[[i]], place), fedplt_error = function(e) NULL)
+      if (!is.null(joined)) break
+      Sys.sleep(0.1)
+    }
+    members[[sites[i]]] <- agent(place, coordinator = paste0("https://", address), once = TRUE, proxy = "off", cost = costs[[i]],
+                                 out = file.path(place, "out"),
+                                 policy = list(federations = "trial", epsilon = "off", models = digest, models_off = digest))
+  }
+  found <- wait(members$leader, 200)
+  expect_true(found$finished)
+  expect_identical(found$rounds, 12)
+  text <- paste(readLines(found$model, warn = FALSE), collapse = " ")
+  weights <- as.numeric(strsplit(sub('.*"weights": *\\[([^]]*)\\].*', "\\1", text), ",")[[1L]])
+  here <- suppressWarnings(fedplt_optim(function(x, agent) costs[[agent]]$value(x), function(x, agent) costs[[agent]]$gradient(x), 2, 2,
+                                        control = fedplt_control(algorithm = "fed-plt", rounds = 12, tol = 0, epochs = 3, rho = 0.2,
+                                                                 gamma = 0.1)))
+  expect_identical(weights, here$par)
+  expect_error(agent(home, cost = list(name = "welsch")), "cost has no version")
+})

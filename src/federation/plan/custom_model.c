@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/file.h"
 #include "base/settings.h"
 #include "base/text.h"
@@ -173,33 +174,59 @@ void fplt__custom_show(const fplt__custom_model *model, fplt__buffer *text)
 
 /* The file */
 
-static json_t *model_json(const fplt__agreement *agreement, const double *x, const char *record)
+/* All but the weights, which stand as an empty list. */
+static char *model_json(const fplt__agreement *agreement, const char *record)
 {
     const fplt__custom_model *model = &agreement->proposal.model;
     char digest[FPLT__HEX];
-    json_t *weights = json_array(), *training = record ? json_loads(record, 0, NULL) : NULL;
+    json_t *training = record ? json_loads(record, 0, NULL) : NULL;
     fplt__hex(&model->digest, sizeof model->digest, digest);
-    for (size_t j = 0; weights && j < model->dimension; j++)
-        if (json_array_append_new(weights, json_real(x[j]))) {
-            json_decref(weights);
-            weights = NULL;
-        }
-    return json_pack("{s:s, s:i, s:s, s:s, s:{s:s, s:s, s:I, s:s}, s:o, s:o}", "format",
-                     "fedplt-model", "version", 1, "program", "fedplt " FPLT_VERSION, "loss",
-                     custom, "model", "name", model->name, "version", model->version, "dimension",
-                     (json_int_t)model->dimension, "digest", digest, "weights", weights, "training",
-                     training ? training : json_object());
+    json_t *object = json_pack("{s:s, s:i, s:s, s:s, s:{s:s, s:s, s:I, s:s}, s:[], s:o}", "format",
+                               "fedplt-model", "version", 1, "program", "fedplt " FPLT_VERSION,
+                               "loss", custom, "model", "name", model->name, "version",
+                               model->version, "dimension", (json_int_t)model->dimension, "digest",
+                               digest, "weights", "training", training ? training : json_object());
+    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(object);
+    return text;
+}
+
+/* One a line, and always as numbers that are not whole: a reader keeps the sign of a zero. */
+static fplt_status write_weights(fplt__file *file, const double *x, size_t count, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (size_t j = 0; j < count && !status; j++) {
+        char line[FPLT__DECIMAL_ROOM + 16] = ",\n    ";
+        size_t front = strlen(line);
+        size_t length = front + fplt__decimal_shortest(x[j], line + front);
+        if (!strpbrk(line + front, ".e"))
+            memcpy(line + length, ".0", 2), length += 2;
+        status = fplt__file_write(file, line + !j, length - !j, error);
+    }
+    return status;
 }
 
 fplt_status fplt__custom_write(const fplt__agreement *agreement, const double *x,
                                const char *record, const char *path, fplt_error *error)
 {
-    json_t *object = model_json(agreement, x, record);
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(object);
-    if (!text)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model");
-    fplt_status status = fplt__file_save(path, 0666, text, strlen(text), error);
+    static const char weights[] = "\"weights\": [";
+    char *text = model_json(agreement, record);
+    char *list = text ? strstr(text, weights) : NULL; /* no name before it can have a quote */
+    fplt__file *file;
+    fplt_status status = list ? fplt__file_open(path, 0666, &file, error)
+                              : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model");
+    if (status) {
+        free(text);
+        return status;
+    }
+    list += strlen(weights);
+    if ((status = fplt__file_write(file, text, (size_t)(list - text), error)) ||
+        (status = write_weights(file, x, agreement->proposal.model.dimension, error)) ||
+        (status = fplt__file_write(file, "\n  ", 3, error)) ||
+        (status = fplt__file_write(file, list, strlen(list), error)))
+        fplt__file_abort(file);
+    else
+        status = fplt__file_commit(file, error);
     free(text);
     return status;
 }

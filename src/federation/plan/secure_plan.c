@@ -85,6 +85,12 @@ fplt_status fplt__secure_plan_check(const fplt__proposal *proposal, fplt_error *
                               "aggregate: secure sums over all members in every round, but "
                               "participation is %s; leave participation out, or aggregate: plain",
                               rule);
+    const char *encoding = fplt__pair_find(proposal->setting, proposal->settings, "encoding");
+    if (encoding && strcmp(encoding, "exact") != 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "aggregate: secure sends masked words of 16 bytes, so that encoding: "
+                              "%s saves nothing; leave encoding out, or aggregate: plain",
+                              encoding);
     fplt_status status = check_quorum(proposal, error);
     if (status)
         return status;

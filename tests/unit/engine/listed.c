@@ -7,9 +7,8 @@
 enum { AGENTS = 20 };
 
 /* Agents with few sparse rows list their Hessians in the engine; nodes send them whole. Some have too many rows to list. */
-static void listed_messages_have_the_bits_of_whole_ones(void **state)
+static void compare_listed(uint32_t grid)
 {
-    (void)state;
     problem p = {
         .task = FPLT_TASK_BINARY, .features = 60, .rows = 30, .sparse = 1, .agents = AGENTS};
     fplt_objective_settings cost = fplt_objective_defaults();
@@ -18,6 +17,7 @@ static void listed_messages_have_the_bits_of_whole_ones(void **state)
     fplt_run_settings settings = fplt_run_defaults();
     settings.algorithm = fplt_algorithm_find("fed-newton");
     settings.threads = 2;
+    settings.training.grid = grid;
     fplt_engine *engine = engine_make(objective, &settings);
     size_t n = fplt_objective_dimension(objective);
     fplt_plan plan = {
@@ -62,10 +62,23 @@ static void listed_messages_have_the_bits_of_whole_ones(void **state)
     free(model);
 }
 
+static void listed_messages_have_the_bits_of_whole_ones(void **state)
+{
+    (void)state;
+    compare_listed(0);
+}
+
+static void listed_messages_are_rounded_as_whole_ones(void **state)
+{
+    (void)state;
+    compare_listed(12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listed_messages_have_the_bits_of_whole_ones),
+        cmocka_unit_test(listed_messages_are_rounded_as_whole_ones),
     };
     return cmocka_run_group_tests_name("listed", tests, NULL, NULL);
 }
