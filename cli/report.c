@@ -152,7 +152,8 @@ static fplt_status evaluate(cli_call *cli, struct material *material, fplt_error
         return status;
     name_rows(cli, dataset, material);
     status = assess(material->model, dataset, &material->evaluation, error);
-    if (!status && strcmp(cli_penalty_of(material->model), "one") == 0 &&
+    if (!status && !fplt_model_refit(material->model) &&
+        strcmp(cli_penalty_of(material->model), "one") == 0 &&
         fplt_model_infer(material->model, dataset, 1, &material->refitted, &reason)) {
         material->refitted = NULL;
         cli_warn("the page has no estimates without the penalty: %s", reason.text);

@@ -33,18 +33,36 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return cli_declare_labelled(settings, table, error);
 }
 
-/* The model itself, or the one that data make of it. */
+/* The refit of a federation instead of its model. */
+static fplt_status copy_refit(fplt_model **model, fplt_error *error)
+{
+    fplt_model *refit;
+    fplt_status status =
+        fplt_model_create(fplt_model_get_view(fplt_model_refit(*model)), &refit, error);
+    if (status)
+        return status;
+    fplt_model_destroy(*model);
+    *model = refit;
+    return FPLT_OK;
+}
+
+/* The model itself, its refit, or the one that data make of it. */
 static fplt_status look(cli_call *cli, fplt_model **model, fplt_error *error)
 {
     int refit = fplt_settings_switch(cli->settings, "refit");
     fplt_dataset *dataset;
     fplt_model *inferred;
+    fplt_status status;
+    if (cli->argument_count < 2 && !refit && fplt_model_refit(*model) &&
+        fplt_model_get_view(fplt_model_refit(*model))->inference) {
+        status = copy_refit(model, error);
+        return status ? status : cli_reading_unused(cli, error);
+    }
     if (cli->argument_count < 2)
         return refit ? fplt_error_set(error, FPLT_BAD_VALUE,
                                       "refit needs the data: fedplt summary MODEL DATA --refit")
                      : cli_reading_unused(cli, error);
-    fplt_status status = cli_model_data(cli, *model, 1, &dataset, error);
-    if (status)
+    if ((status = cli_model_data(cli, *model, 1, &dataset, error)))
         return status;
     status = fplt_model_infer(*model, dataset, refit, &inferred, error);
     fplt_dataset_destroy(dataset);
@@ -248,7 +266,9 @@ const cli_command cli_summary[] = {
          "one.\n\n"
          "A penalty shrinks coefficients towards 0, so tests and intervals of a penalised model "
          "would be invalid and are not printed. Give the data and --refit to fit the model again "
-         "without a penalty. The refit omits and names columns that are constant or depend on "
+         "without a penalty; a model of a federation with `refit: yes` has that fit in it, which "
+         "is "
+         "shown without data. The refit omits and names columns that are constant or depend on "
          "others, and compares the levels of a category with the first one. Models trained with "
          "privacy have no standard errors, because these do not cover the privacy noise.",
      .examples = "fedplt summary fedplt-out/model.json\n"

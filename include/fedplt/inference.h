@@ -77,6 +77,10 @@ typedef struct fplt_fit {
 /* Of the model's own sums. FPLT_UNSUPPORTED, with the reason, where it has none. */
 FPLT_API fplt_status fplt_model_fit(const fplt_model *model, fplt_fit *fit, fplt_error *error);
 
+/* The refit that ended the run of a federation (`refit: yes`): the same loss on the rows of all sites without a penalty, with
+ * the sums behind its standard errors at the coordinator. Part of the model, which must outlive it; NULL where there is none. */
+FPLT_API const fplt_model *fplt_model_refit(const fplt_model *model);
+
 /* A new model with the same loss on these rows (as fplt_model_dataset gives them), every row counting
  * alike, nothing penalised and no bound on the linear predictor of counts, by Newton's method from the model's
  * weights. Columns that are constant or depend on those before are left out: their weights are 0 and they have no

@@ -1,4 +1,5 @@
 /* Before round 0: consents to the proposal, the plan, consents to the plan. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -100,4 +101,21 @@ void fplt__leader_take_consent(fplt__leader *leader, const fplt__request *reques
                                                                  : "agrees to the plan");
     fplt__leader_reply(leader, request->ticket, i, 200);
     fplt__leader_check_forming(leader);
+}
+
+void fplt__leader_take_refusal(fplt__leader *leader, const char *sentence)
+{
+    leader->resolving = 0;
+    leader->ask.kind = 0;
+    leader->record.state = FPLT__ENDED;
+    leader->record.hub_changed = leader->plan.hub != NULL;
+    snprintf(leader->record.outcome, sizeof leader->record.outcome, "refused");
+    snprintf(leader->record.sentence, sizeof leader->record.sentence, "%s", sentence);
+    fplt__leader_commit(leader);
+}
+
+int fplt__leader_follows(const fplt__leader *leader)
+{
+    return leader->settings.follows && leader->record.state == FPLT__DONE &&
+           !*leader->evaluation.withheld;
 }

@@ -493,12 +493,8 @@ fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *
         break;
     case FPLT__LEADER_PLAN: fplt__leader_take_plan(leader, event); break;
     case FPLT__LEADER_REFUSE:
-        FPLT__ASSERT(leader->resolving && event->sentence);
-        leader->resolving = 0;
-        leader->record.state = FPLT__ENDED;
-        snprintf(leader->record.outcome, sizeof leader->record.outcome, "refused");
-        snprintf(leader->record.sentence, sizeof leader->record.sentence, "%s", event->sentence);
-        fplt__leader_commit(leader);
+        FPLT__ASSERT(event->sentence && leader->record.state < FPLT__ROUND);
+        fplt__leader_take_refusal(leader, event->sentence);
         break;
     case FPLT__LEADER_CONCLUDE:
         FPLT__ASSERT(leader->resolving && event->sentence);

@@ -31,6 +31,7 @@ typedef struct fplt__leader fplt__leader;
  *     from     to       when
  *     FORMING  PLANNED  PLAN, after all consents and all facts
  *     FORMING  ENDED    REFUSE
+ *     PLANNED  ENDED    REFUSE, of a run that a member refused and that does not wait for it
  *     FORMING  DONE     CONCLUDE, of an analysis
  *     PLANNED  ROUND    all members have consented to the plan
  *     ROUND    ROUND    the round closes, empty where it is void
@@ -141,7 +142,10 @@ typedef struct fplt__leader_settings {
     /* asks at the end for what standard errors are made from (kind 9) where the model has at most so many coefficients;
      * privacy off */
     size_t inform_to;
-    int check; /* compares the agents' vectors with the sum (kind 10) at the end */
+    int check;   /* compares the agents' vectors with the sum (kind 10) at the end */
+    int follows; /* another run follows a run that is done, unless a member withheld sums for standard errors: members are told
+                  * not to end with this one */
+    int optional; /* members hear the end of this run also where it was refused before there was a plan */
 } fplt__leader_settings;
 
 /* What a plan becomes in this process: made by the shell, taken over by the machine. */
@@ -184,7 +188,8 @@ typedef enum fplt__leader_event_kind {
     FPLT__LEADER_FAILED, /* the COMMIT did not succeed (disk full): it comes again after 5 s */
     FPLT__LEADER_ASK,    /* answers RESOLVE: one more step of facts; `ask` */
     FPLT__LEADER_PLAN,   /* answers RESOLVE: the plan; `document` and `plan` */
-    FPLT__LEADER_REFUSE, /* answers RESOLVE: no plan can be made; `sentence`: the run ends */
+    FPLT__LEADER_REFUSE, /* no plan can be made, or before round 0 a member refused that the run is not to wait for;
+                          * `sentence`: the run ends */
     FPLT__LEADER_CONCLUDE, /* answers RESOLVE: the facts were all that was wanted, an analysis; `sentence`: the run is DONE */
     FPLT__LEADER_PAUSE,
     FPLT__LEADER_RESUME,
@@ -317,7 +322,7 @@ uint64_t fplt__leader_wake(const fplt__leader *leader);
 
 typedef struct fplt__member_view {
     fplt__standing standing;
-    int joined, consented, in_cohort, received, absent; /* absent: trouble in this round */
+    int joined, consented, refused, in_cohort, received, absent; /* absent: trouble in this round */
     fplt__hessian_word hessian;
     const uint8_t *identity; /* that came with its consent, 32 bytes; NULL: none */
     int waited_for;          /* by the round, the question, the repair or the agreement at hand */
@@ -339,6 +344,7 @@ typedef struct fplt__leader_view {
     const char
         *withheld; /* why there are no sums for standard errors; empty: no member withheld them */
     uint32_t withheld_by;               /* the member */
+    int follows;                        /* the run is done, and its members expect another */
     int checks, has_check, check_equal; /* one is due; the last one was made, and held */
     uint64_t check_round;
     /* secure aggregation: whether it is on, the stage at hand, members left in the session, lists and void rounds since

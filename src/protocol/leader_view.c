@@ -49,6 +49,7 @@ fplt__leader_view fplt__leader_get_view(const fplt__leader *leader)
                                .sentence = leader->record.sentence,
                                .withheld = leader->evaluation.withheld,
                                .withheld_by = leader->evaluation.withheld_by,
+                               .follows = fplt__leader_follows(leader),
                                .checks = leader->check.wanted,
                                .has_check = leader->check.done,
                                .check_equal = leader->check.equal,
@@ -71,6 +72,7 @@ fplt__member_view fplt__leader_member(const fplt__leader *leader, uint32_t membe
     return (fplt__member_view){.standing = leader->roster.row[member_index].standing,
                                .joined = member_session->session != 0,
                                .consented = member_session->consented,
+                               .refused = member_session->refused,
                                .hessian = member_session->hessian,
                                .identity =
                                    member_session->has_identity ? member_session->identity : NULL,

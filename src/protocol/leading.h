@@ -250,6 +250,10 @@ void fplt__leader_check_forming(fplt__leader *leader);
 void fplt__leader_take_plan(fplt__leader *leader, const fplt__leader_event *event);
 /* The request CONSENT. */
 void fplt__leader_take_consent(fplt__leader *leader, const fplt__request *request);
+/* The event REFUSE: the run ends before its first round. */
+void fplt__leader_take_refusal(fplt__leader *leader, const char *sentence);
+/* Whether the run is done and another follows it. */
+int fplt__leader_follows(const fplt__leader *leader);
 
 /* --- polls.c --- */
 /* Adds a frame to a reply; `body` may be NULL. */

@@ -86,6 +86,7 @@ static void add_end(fplt__leader *leader, fplt__reply *reply, uint32_t i)
     }
     fplt__repair_head(leader, i, head, &model);
     head[5] = FPLT__END;
+    head[6] = (uint8_t)fplt__leader_follows(leader);
     if (model)
         fplt__leader_add_frame(leader, reply, head, model);
     fplt__shared_release(model);
@@ -132,7 +133,8 @@ static int has_news(const fplt__leader *leader, uint32_t i)
     if (state == FPLT__PLANNED || state == FPLT__HALTED)
         return 0;
     if (state == FPLT__DONE || state == FPLT__ENDED)
-        return (leader->plan.hub || state == FPLT__DONE) && /* none: an analysis, or refused */
+        return (leader->plan.hub || state == FPLT__DONE || /* none: an analysis, or refused */
+                leader->settings.optional) &&
                !(member_session->report.has_trouble &&
                  strcmp(member_session->report.trouble.word, FPLT__HAS_END) == 0);
     if (hears_verdicts(leader, i) &&

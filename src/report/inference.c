@@ -326,6 +326,17 @@ static void write_left_out(const fplt_model *model, const fplt__estimates *made,
                   notes);
 }
 
+/* Of a federation whose run was to end with a refit: why there is none. */
+static void write_refit(const fplt_model *model, fplt__buffer *notes)
+{
+    json_t *record = model->info.training ? json_loads(model->info.training, 0, NULL) : NULL;
+    const char *why =
+        json_string_value(json_object_get(json_object_get(record, "refit"), "sentence"));
+    if (why)
+        fplt__buffer_format(notes, "The federation has no refit without the penalty: %s.\n", why);
+    json_decref(record);
+}
+
 static void write_notes(const fplt_model *model, const fplt_summary_settings *settings,
                         const fplt__estimates *made, fplt__buffer *notes)
 {
@@ -335,6 +346,8 @@ static void write_notes(const fplt_model *model, const fplt_summary_settings *se
         fplt__buffer_add(notes,
                          "The cost had a penalty, which shrinks the coefficients: there are no "
                          "tests and no intervals. Refit without the penalty to publish them.\n");
+    if (inference->penalised)
+        write_refit(model, notes);
     write_left_out(model, made, notes);
     if (made->flaw)
         fplt__buffer_format(notes, "%s\n", made->flaw);

@@ -288,12 +288,24 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->training);
     fplt__inference_clear(&model->inference);
     json_decref(model->record);
+    fplt_model_destroy(model->refit);
     fplt__free(model);
 }
 
 const fplt_model_info *fplt_model_get_view(const fplt_model *model)
 {
     return &model->info;
+}
+
+const fplt_model *fplt_model_refit(const fplt_model *model)
+{
+    return model->refit;
+}
+
+void fplt__model_set_refit(fplt_model *model, fplt_model *refit)
+{
+    fplt_model_destroy(model->refit);
+    model->refit = refit;
 }
 
 uint32_t fplt_model_outputs(const fplt_model *model)

@@ -23,11 +23,15 @@ struct fplt_model {
     char **feature_names, **class_names, **references;
     double *weights;
     fplt_inference inference;
-    json_t *record; /* owned: what `training` is the text of; NULL: parse that */
+    fplt_model *refit; /* owned; NULL: none */
+    json_t *record;    /* owned: what `training` is the text of; NULL: parse that */
 };
 
 /* The linear predictor where all columns are 0 before they were centred and scaled; of several sites, the reference site's. */
 double fplt__model_score_at_zero(const fplt_model *model);
+
+/* Gives the model its refit, which is taken over. */
+void fplt__model_set_refit(fplt_model *model, fplt_model *refit);
 
 /* A new reference to the whole as JSON, or NULL when there is no memory or a text is not UTF-8. */
 json_t *fplt__model_json(const fplt_model *model);

@@ -144,7 +144,12 @@ json_t *fplt__model_json(const fplt_model *model)
         numbers(info->transform->scale, info->features), "radius", info->transform->radius,
         "weights", numbers(info->weights, info->dimension), "inference", inference_of(info),
         "training", training_of(model));
-    return document ? with_rest(document, info) : NULL;
+    document = document ? with_rest(document, info) : NULL;
+    if (!document || !model->refit ||
+        !json_object_set_new(document, "refit", fplt__model_json(model->refit)))
+        return document;
+    json_decref(document);
+    return NULL;
 }
 
 /* Reading */
@@ -523,6 +528,24 @@ static fplt_status refuse_custom(const json_t *root, const char *path, fplt_erro
                           path, name ? name : "?", version ? version : "?");
 }
 
+/* A model in itself; absent where there was none. */
+static fplt_status take_refit(const json_t *root, const char *path, fplt_model *model,
+                              fplt_error *error)
+{
+    const json_t *object = json_object_get(root, "refit");
+    if (!object)
+        return FPLT_OK;
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY);
+    fplt_status status = text ? fplt_model_parse(text, strlen(text), path, &model->refit, error)
+                              : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model");
+    free(text);
+    if (!status && model->refit->info.dimension != model->info.dimension)
+        status =
+            fplt_error_set(error, FPLT_BAD_DATA, "%s: the refit has %zu weights, but the model %zu",
+                           path, model->refit->info.dimension, model->info.dimension);
+    return status;
+}
+
 fplt_status fplt_model_parse(const char *text, size_t length, const char *path, fplt_model **model,
                              fplt_error *error)
 {
@@ -545,6 +568,10 @@ fplt_status fplt_model_parse(const char *text, size_t length, const char *path, 
         fplt_error_prefix(error, "%s", path);
     if (!status)
         (*model)->record = json_incref(json_object_get(root, "training"));
+    if (!status && (status = take_refit(root, path, *model, error))) {
+        fplt_model_destroy(*model);
+        *model = NULL;
+    }
     clear(&draft);
     json_decref(root);
     return status;

@@ -83,6 +83,15 @@ static void add_notes(const fplt__sheet *page, const char *notes)
     }
 }
 
+/* The refit that is given, or that of the model itself where it has the sums behind standard errors; NULL: none. */
+static const fplt_model *refit_of(const fplt__sheet *page)
+{
+    const fplt_model *own = fplt_model_refit(page->model);
+    return page->given->refitted                        ? page->given->refitted
+           : own && fplt_model_get_view(own)->inference ? own
+                                                        : NULL;
+}
+
 /* What is to be published: estimates that no penalty shrinks, with tests and intervals. */
 static fplt_status add_refit(const fplt__sheet *page, fplt_error *error)
 {
@@ -90,8 +99,7 @@ static fplt_status add_refit(const fplt__sheet *page, fplt_error *error)
     fplt_table *table = NULL;
     char *notes = NULL;
     settings.level = page->given->level;
-    fplt_status status =
-        fplt_model_summary(page->given->refitted, &settings, &table, &notes, error);
+    fplt_status status = fplt_model_summary(refit_of(page), &settings, &table, &notes, error);
     if (status)
         return status;
     fplt__buffer_add(page->out, "<h3>Without the penalty, to be published</h3>\n");
@@ -132,7 +140,7 @@ fplt_status fplt__sheet_coefficients(const fplt__sheet *page, fplt_error *error)
     char *notes = NULL;
     settings.level = page->given->level;
     fplt__sheet_section(page, "coefficients", "Coefficients");
-    fplt_status status = page->given->refitted ? add_refit(page, error) : FPLT_OK;
+    fplt_status status = refit_of(page) ? add_refit(page, error) : FPLT_OK;
     if (status)
         return status;
     status = fplt_model_summary(page->model, &settings, &table, &notes, &reason);

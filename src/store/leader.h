@@ -82,14 +82,21 @@ fplt_status fplt__leader_store_keep_receipt(fplt__leader_store *store, const cha
 fplt_status fplt__leader_store_receipt(fplt__leader_store *store, const char *name,
                                        fplt__member_row *row, fplt_error *error);
 
-/* A run that follows from another: a member was excluded, or rows of a member were withdrawn. */
+/* How a run that follows from another begins; as numbers they are in the table. */
+typedef enum fplt__continuing {
+    FPLT__CONTINUES_NOTHING, /* as the settings say */
+    FPLT__CONTINUES_MODEL,   /* at the last model of the run before */
+    FPLT__CONTINUES_REFIT    /* there too, and without the penalty */
+} fplt__continuing;
+
+/* A run that follows from another: a member was excluded, rows of a member were withdrawn, or it is a refit. */
 typedef struct fplt__succession {
     uint32_t base;         /* the run of the settings that `run` follows from */
     uint32_t run;          /* its number */
     char name[FPLT__NAME]; /* of the member that it is without; empty: all of them stay */
-    int continued;         /* the run begins at the last model of the run before */
-    char epsilon[32];      /* what is left of the promise; empty: as in the settings */
-    char rounds[32];       /* what is left of the rounds; empty: as in the settings */
+    fplt__continuing continued;
+    char epsilon[32]; /* what is left of the promise; empty: as in the settings */
+    char rounds[32];  /* what is left of the rounds; empty: as in the settings */
 } fplt__succession;
 /* Ends run `ended`, or forgets it where the one that follows has the same number, and keeps the succession: one
  * transaction. */

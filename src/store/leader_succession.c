@@ -39,10 +39,11 @@ static fplt_status write_succession(fplt__leader_store *store, uint32_t ended,
     if (!status)
         status = next->run == ended ? forget_run(store, ended, error)
                                     : end_run(store, ended, sentence, error);
+    const char *word = *next->name                                ? "excluded"
+                       : next->continued == FPLT__CONTINUES_REFIT ? "refit"
+                                                                  : "withdrawn";
     for (uint32_t run = ended; !status && run <= next->run; run++)
-        status =
-            fplt__leader_store_add_event(store, run, 0, -1, *next->name ? "excluded" : "withdrawn",
-                                         sentence, error);
+        status = fplt__leader_store_add_event(store, run, 0, -1, word, sentence, error);
     return status;
 }
 
@@ -74,7 +75,7 @@ fplt_status fplt__leader_store_successions(fplt__leader_store *store, uint32_t b
     while (!status && !(status = fplt__table_step(store->table, found, &row, error)) && row) {
         fplt__succession next = {.base = (uint32_t)sqlite3_column_int64(found, 0),
                                  .run = (uint32_t)sqlite3_column_int64(found, 1),
-                                 .continued = sqlite3_column_int(found, 3)};
+                                 .continued = (fplt__continuing)sqlite3_column_int(found, 3)};
         fplt__column_text(found, 2, next.name, sizeof next.name);
         fplt__column_text(found, 4, next.epsilon, sizeof next.epsilon);
         fplt__column_text(found, 5, next.rounds, sizeof next.rounds);

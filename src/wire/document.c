@@ -83,6 +83,8 @@ static json_t *with_dictionary(json_t *object, const char *dictionary)
     return object;
 }
 
+const char *const fplt__refit_words[FPLT__REFIT_THIS + 1] = {"", "follows", "this"};
+
 /* A text that may be left out where it is empty; takes the object over. */
 static json_t *with_text(json_t *object, const char *key, const char *text)
 {
@@ -140,6 +142,7 @@ static json_t *proposal_json(const fplt__proposal *p)
     }
     object = with_text(with_text(object, "purpose", p->purpose), "expires", p->expires);
     object = with_model(with_text(object, "excluded", p->excluded), &p->model);
+    object = with_text(object, "refit", fplt__refit_words[p->refit]);
     return with_dictionary(with_analysis(object, &p->analysis), p->dictionary);
 }
 

@@ -40,6 +40,13 @@ typedef struct fplt__proposed_analysis {
     char *model;         /* owned; text of the model that it is about; NULL: none */
 } fplt__proposed_analysis;
 
+/* Where a run without privacy has to do with a refit without a penalty (federation/plan/refit.h). */
+typedef enum fplt__refit_word {
+    FPLT__REFIT_NONE,    /* the text has no key `refit` */
+    FPLT__REFIT_FOLLOWS, /* one follows this run, under the same consent */
+    FPLT__REFIT_THIS     /* this run is one */
+} fplt__refit_word;
+
 /* Bytes of the model of an analysis. */
 enum { FPLT__ANALYSIS_MAX_MODEL = 4 << 20 };
 
@@ -69,6 +76,7 @@ typedef struct fplt__proposal {
     char excluded[FPLT__SENTENCE];
     fplt__custom_model model;
     fplt__proposed_analysis analysis;
+    fplt__refit_word refit;
 } fplt__proposal;
 
 typedef struct fplt__agreement {
@@ -132,6 +140,9 @@ int fplt__name_is_legal(const char *name);
 int fplt__version_is_legal(const char *version);
 /* NULL where it is not among them. */
 const char *fplt__pair_find(const fplt__pair *pairs, size_t count, const char *name);
+
+/* The words of `refit` in the text; that of FPLT__REFIT_NONE is empty. */
+extern const char *const fplt__refit_words[FPLT__REFIT_THIS + 1];
 
 /* The value and key by which both documents name secure aggregation. */
 #define FPLT__SECURE_WORD "secure"

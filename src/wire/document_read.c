@@ -152,6 +152,16 @@ static void read_excluded(fplt__reader *reader, fplt__proposal *p)
         fplt__reader_refuse(reader, "excluded", "names with a comma between them");
 }
 
+static void read_refit(fplt__reader *reader, fplt__proposal *p)
+{
+    char word[FPLT__WORD] = "";
+    read_optional(reader, "refit", word, sizeof word);
+    while (p->refit < FPLT__REFIT_THIS && strcmp(word, fplt__refit_words[p->refit]) != 0)
+        p->refit++;
+    if (!reader->status && strcmp(word, fplt__refit_words[p->refit]) != 0)
+        fplt__reader_refuse(reader, "refit", "follows or this");
+}
+
 /* The cost that the agents bring; its dimension stays 0 where there is none. */
 static void read_model(fplt__reader *reader, fplt__custom_model *model)
 {
@@ -222,6 +232,7 @@ static fplt_status read_proposal(const json_t *object, fplt__proposal *p, fplt_e
     read_optional(&reader, "purpose", p->purpose, sizeof p->purpose);
     read_optional(&reader, "expires", p->expires, sizeof p->expires);
     read_excluded(&reader, p);
+    read_refit(&reader, p);
     read_model(&reader, &p->model);
     read_analysis(&reader, &p->analysis);
     return fplt__reader_close(&reader);

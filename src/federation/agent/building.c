@@ -269,9 +269,10 @@ static int lacks_start(const fplt__agreement *agreement, const fplt__site_action
 }
 
 /* The coordinator hears the setting, but not the file that it stands in. */
-static void withhold_information(const fplt__agent *agent, fplt__site_plan *plan)
+static void withhold_information(const fplt__agent *agent, const char *reason,
+                                 fplt__site_plan *plan)
 {
-    const char *reason = agent->hessian.reason, *setting = strstr(reason, "policy.allow ");
+    const char *setting = strstr(reason, "policy.");
     plan->withholds = 1u << FPLT__INFORMATION;
     snprintf(plan->reason, sizeof plan->reason, "no sums for standard errors: %.200s",
              setting ? setting : reason);
@@ -308,7 +309,9 @@ void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action)
     fplt__free(agent->plan);
     agent->plan = fplt__strndup(action->document, action->document_size);
     if (agent->hessian.word == FPLT__HESSIAN_NO && !agent->hessian.informs)
-        withhold_information(agent, &plan);
+        withhold_information(agent, agent->hessian.reason, &plan);
+    else if (fplt__agent_judge_refit(agent, plan.agreement, &error))
+        withhold_information(agent, error.text, &plan);
     fplt__site_event event = {.kind = FPLT__SITE_BUILT, .plan = &plan};
     fplt__agent_handle(agent, &event);
 }

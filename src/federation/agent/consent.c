@@ -199,8 +199,12 @@ fplt_status fplt__agent_judge_proposal(fplt__agent *agent, const fplt__proposal 
                                        const fplt__digest *hash, int agreed, fplt_error *error)
 {
     fplt__consent_source source = {
-        agent->settings, agent->watch, &agent->self, agent->authority,
-        fplt__is_custom(proposal) ? fplt__custom_cost_protection(agent->settings, proposal) : NULL};
+        agent->settings,
+        agent->watch,
+        &agent->self,
+        agent->authority,
+        fplt__is_custom(proposal) ? fplt__custom_cost_protection(agent->settings, proposal) : NULL,
+        fplt__agent_expects(agent, proposal)};
     fplt_status status;
     if (fplt__is_analysis(proposal))
         return judge_analysis(agent, &source, proposal, hash, agreed, error);
@@ -211,7 +215,8 @@ fplt_status fplt__agent_judge_proposal(fplt__agent *agent, const fplt__proposal 
         (status = fplt__disclosure_judge(agent->settings, proposal, error)) ||
         (status = fplt__questions_judge_roster(agent->settings, proposal, agent->memory, error)) ||
         (status = fplt__approval_judge(agent->settings, agent->folder, proposal, error)) ||
-        (!agreed && (status = fplt__policy_agree(&source, proposal, hash, error))) ||
+        (!agreed && !source.is_expected &&
+         (status = fplt__policy_agree(&source, proposal, hash, error))) ||
         (status = fplt__agent_read_data(agent, proposal, hash, error)))
         return status;
     agent->agreed_to = *hash;
@@ -244,6 +249,8 @@ static fplt_status consider(fplt__agent *agent, const fplt__site_action *action,
     agent->drafted = fplt__proposal_is_drafted(&proposal);
     note_custom(agent, &proposal);
     status = fplt__agent_judge_proposal(agent, &proposal, &hash, 0, error);
+    if (!status)
+        fplt__agent_expect_refit(agent, &proposal);
     fplt__agent_record_decision(agent, action, &proposal, status ? error->text : NULL);
     fplt__proposal_clear(&proposal);
     return status;

@@ -33,4 +33,15 @@ fplt_status fplt__agent_read_data(fplt__agent *agent, const fplt__proposal *prop
 fplt_status fplt__agent_judge_proposal(fplt__agent *agent, const fplt__proposal *proposal,
                                        const fplt__digest *hash, int agreed, fplt_error *error);
 
+/* refitting.c: the refit that follows a run under the same consent (plan/refit.h). */
+
+/* Keeps what was agreed to besides the proposal: the refit that follows it. */
+void fplt__agent_expect_refit(const fplt__agent *agent, const fplt__proposal *proposal);
+/* Whether the proposal is the refit that was agreed to with the run before. */
+int fplt__agent_expects(const fplt__agent *agent, const fplt__proposal *proposal);
+/* Whether this site would answer the refit that follows the run of a plan; where it would not, `reason` says which line or rule
+ * is against it. */
+fplt_status fplt__agent_judge_refit(fplt__agent *agent, const fplt__agreement *agreement,
+                                    fplt_error *reason);
+
 #endif

@@ -150,7 +150,8 @@ static fplt_status write_model(fplt__agent *agent, const double *x, size_t dimen
         agent->unsettled = plan;
     else if (!status && agreement.private && !(status = settle(agent, &plan, error)))
         status = certify(agent, &agreement, &plan, model, &certificate, error);
-    if (!status)
+    if (!status &&
+        agreement.proposal.refit != FPLT__REFIT_THIS) /* the model stays the penalised one */
         status = is_custom ? write_custom(agent, &agreement, x, record, error)
                            : write_files(agent, model, certificate, error);
     free(record);

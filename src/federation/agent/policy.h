@@ -19,6 +19,7 @@ typedef struct fplt__consent_source {
     const fplt__identity *self;
     const char *authority;  /* certificate, PEM */
     const char *protection; /* of the records of a custom cost, in words; NULL: it is none */
+    int is_expected; /* a refit that was agreed to with the run before: --plan named that one */
 } fplt__consent_source;
 
 /* FPLT_OK: neither the policy nor --plan is against it. Otherwise the sentence says which line rejects it. */

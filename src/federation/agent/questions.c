@@ -13,20 +13,7 @@
 #include "federation/agent/policy.h"
 #include "federation/agent/rules.h"
 #include "federation/plan/custom_model.h"
-
-/* Settings that make another cost or other rows. All others, the penalty included, ask the same fit in another way. */
-static const char *const of_fit[] = {
-    "loss",          "ties",           "huber-delta",   "predictor-bound", "intercept",   "clip",
-    "weights",       "class-weight",   "holdout",       "radius",          "standardise", "missing",
-    "missing-value", "missing-bounds", "missing-cells", "formula"};
-
-static int is_of_fit(const char *name)
-{
-    for (size_t i = 0; i < sizeof of_fit / sizeof *of_fit; i++)
-        if (strcmp(of_fit[i], name) == 0)
-            return 1;
-    return 0;
-}
+#include "federation/plan/refit.h"
 
 static fplt__digest digest_of(fplt__buffer *text)
 {
@@ -65,7 +52,7 @@ static fplt_status make_digests(const fplt_settings *site, const fplt__proposal 
                         proposal->dictionary ? proposal->dictionary : "none");
     add_reading(site, &fit);
     for (size_t i = 0; i < proposal->settings; i++)
-        fplt__buffer_format(is_of_fit(proposal->setting[i].name) ? &fit : &whole, "%s %s\n",
+        fplt__buffer_format(fplt__is_of_fit(proposal->setting[i].name) ? &fit : &whole, "%s %s\n",
                             proposal->setting[i].name, proposal->setting[i].value);
     for (uint32_t i = 0; i < proposal->members; i++)
         fplt__buffer_format(&whole, "member %s\n", proposal->roster[i]);

@@ -10,7 +10,6 @@
 #include "store/table.h"
 
 /* Cost of a fit for each parameter: what one trajectory to the minimiser tells, measured in docs/disclosure.md. */
-enum { COST_OF_FIT = 20 };
 
 enum set_kind { WHOLE_FILE, ANSWERED };
 
@@ -232,7 +231,7 @@ fplt_status fplt__site_memory_price(fplt__site_memory *memory, int64_t data_set,
         status = read_earlier(memory, data_set, question, &asked, &charged, &parameters, error);
     if (status)
         return status;
-    cost->added = (double)question->parameters * COST_OF_FIT / (same_fit ? 2 : 1);
+    cost->added = (double)question->parameters * FPLT__QUESTION_COST / (same_fit ? 2 : 1);
     if (question->numbers)
         cost->added = asked ? 0 : (double)question->numbers;
     if (parameters) /* levels of other sites may have added some since */

@@ -32,6 +32,9 @@ typedef struct fplt__question {
     uint64_t numbers; /* of an analysis, which has no parameters: numbers that are told */
 } fplt__question;
 
+/* Of a fit, for each parameter. */
+enum { FPLT__QUESTION_COST = 20 };
+
 /* What the data set was asked so far, and what the question would add: 20 for each parameter where the fit is new, half of
  * that where the same fit was asked in another way, 0 where the whole question was asked before. An analysis costs the
  * numbers that are told. */

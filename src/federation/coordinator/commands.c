@@ -25,6 +25,16 @@ static void command(fplt__coordinator *c, fplt__leader_event_kind kind)
     fplt__coordinator_handle(c, &event);
 }
 
+/* A refit is ended before its first round, too. */
+static void end_run(fplt__coordinator *c)
+{
+    if (c->proposal.refit == FPLT__REFIT_THIS &&
+        fplt__leader_get_view(c->leader).state < FPLT__ROUND)
+        snprintf(c->end.refusal, sizeof c->end.refusal, "ended by a person");
+    else
+        command(c, FPLT__LEADER_END);
+}
+
 static char *exclude(fplt__coordinator *c, const char *name)
 {
     char sentence[FPLT__SENTENCE];
@@ -62,7 +72,7 @@ static char *obey(void *context, const char *line)
     else if (strcmp(line, "resume") == 0)
         command(c, FPLT__LEADER_RESUME);
     else if (strcmp(line, "end") == 0)
-        command(c, FPLT__LEADER_END);
+        end_run(c);
     else if (strcmp(line, "check") == 0)
         command(c, FPLT__LEADER_CHECK);
     return fplt__coordinator_status(c);

@@ -163,6 +163,9 @@ static void note(fplt__coordinator *c, const fplt__leader_action *action)
         return;
     for (size_t i = 0; i < sizeof transient / sizeof *transient; i++)
         is_stored &= strcmp(action->word, transient[i]) != 0;
+    if (who >= 0 && c->proposal.refit == FPLT__REFIT_THIS && strcmp(action->word, "refused") == 0)
+        snprintf(c->end.refusal, sizeof c->end.refusal, "%s: %.400s", c->roster[who],
+                 action->sentence);
     fplt__coordinator_report(c, who, action->word, action->sentence, NAN);
     if (is_stored)
         fplt__leader_store_note(c->store, c->run, view.round, who, action->word, action->sentence,
@@ -377,11 +380,13 @@ static void tend_waiting(fplt__coordinator *c)
 static int all_served(const fplt__coordinator *c)
 {
     FPLT__ASSERT(c->end.is_reached);
-    if (!fplt__leader_hub(c->leader) && fplt__leader_get_view(c->leader).state == FPLT__ENDED)
+    if (!fplt__leader_hub(c->leader) && c->proposal.refit != FPLT__REFIT_THIS &&
+        fplt__leader_get_view(c->leader).state == FPLT__ENDED)
         return 1; /* refused before there was a plan: there is no model to fetch */
     int waits = fplt__now() - c->end.at < LAST_SECONDS;
     for (uint32_t i = 0; i < c->members; i++)
         if (waits && c->last[i] != FPLT__LAST_ARRIVED && !c->revoked[i] &&
+            !fplt__leader_member(c->leader, i).refused &&
             fplt__leader_member(c->leader, i).standing == FPLT__MEMBER)
             return 0;
     return 1;
@@ -452,6 +457,7 @@ static void run_loop(fplt__coordinator *c)
         if (c->end.write_at && fplt__now() >= c->end.write_at)
             write_model(c);
         fplt__coordinator_tend_analysis(c);
+        fplt__coordinator_tend_refit(c);
         tend_waiting(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
             fplt__coordinator_reload(c);

@@ -169,6 +169,7 @@ struct fplt__coordinator_exclusion {
     size_t count, room;
     char (*name)[FPLT__NAME];     /* owned */
     int continued;                /* it goes on at the last model */
+    int refits;                   /* and without the penalty */
     char epsilon[32], rounds[32]; /* what is left of the promise; empty: as in the settings */
 };
 
@@ -178,6 +179,7 @@ struct fplt__coordinator_end {
     double at;
     double write_at; /* when the model that could not be written is tried again; 0: it is there */
     double receipts; /* sum of the charges that are kept by name */
+    char refusal[FPLT__SENTENCE]; /* of a refit, with the name of the member; empty: none refused */
     fplt_federation_outcome outcome;
 };
 
@@ -387,6 +389,18 @@ fplt__service fplt__coordinator_page(fplt__coordinator *coordinator);
 /* Answers one client of the control socket, if there is one. */
 void fplt__coordinator_serve_control(fplt__coordinator *coordinator);
 
+/* refitting.c */
+/* Whether a run that is done is followed by its refit, as far as is known when it is opened: no site withheld what the refit
+ * asks for. */
+int fplt__coordinator_refits(const fplt__coordinator *coordinator);
+/* After a run that is to be refitted: goes on with the refit. In a refit: ends it where a member refuses it. */
+void fplt__coordinator_tend_refit(fplt__coordinator *coordinator);
+/* Puts the model of a refit, which is taken over, into that of the run before, or why there is none. `model`: out, the whole. */
+fplt_status fplt__coordinator_join_refit(fplt__coordinator *coordinator, fplt_model *refit,
+                                         const char *path, fplt_model **model, fplt_error *error);
+/* Whether model.json has what this refit came to. */
+int fplt__coordinator_has_refit(const fplt__coordinator *coordinator);
+
 /* succession.c */
 /* The stored runs that follow from the run of the settings. */
 fplt_status fplt__coordinator_read_successions(fplt__coordinator *coordinator, fplt_error *error);
@@ -399,6 +413,9 @@ fplt_status fplt__coordinator_exclude(fplt__leader_store *store, uint32_t run, c
  * is asked for. `base`: out, the run of the settings that it follows from. Members that were excluded stay so. */
 fplt_status fplt__coordinator_withdraw(fplt__leader_store *store, uint32_t run, const char *name,
                                        uint32_t *base, fplt_error *error);
+/* Records that run `run`, which is done, is followed by its refit; `base`: the run of the settings. */
+fplt_status fplt__coordinator_succeed_refit(fplt__leader_store *store, uint32_t base, uint32_t run,
+                                            char sentence[FPLT__SENTENCE], fplt_error *error);
 /* The state of the federation in a folder in which no coordinator runs. */
 fplt_status fplt__coordinator_open_offline(const char *folder, fplt__leader_store **store,
                                            fplt_error *error);

@@ -67,7 +67,8 @@ static int has_model(const fplt__coordinator *c)
     char path[4200];
     fplt__coordinator_path(c, fplt_settings_text(c->settings, "out"), "model.json", path,
                            sizeof path);
-    return access(path, F_OK) == 0;
+    return c->proposal.refit == FPLT__REFIT_THIS ? fplt__coordinator_has_refit(c)
+                                                 : access(path, F_OK) == 0;
 }
 
 static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
@@ -96,7 +97,7 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
 static size_t informed_dimension(const fplt__coordinator *c, const fplt_settings *settings)
 {
     const char *word = fplt_settings_text(settings, "inform");
-    if (strcmp(word, "yes") == 0 && !fplt__is_custom(&c->proposal))
+    if ((strcmp(word, "yes") == 0 || c->proposal.refit) && !fplt__is_custom(&c->proposal))
         return SIZE_MAX;
     return strcmp(word, "no") == 0 || c->proposal.privacies || fplt__is_custom(&c->proposal)
                ? 0
@@ -108,7 +109,10 @@ fplt__leader_settings fplt__coordinator_lead_settings(const fplt__coordinator *c
 {
     fplt__leader_settings leader = {.members = c->members,
                                     .inform_to = informed_dimension(c, settings),
-                                    .check = fplt_settings_switch(settings, "check"),
+                                    .check = c->proposal.refit != FPLT__REFIT_THIS &&
+                                             fplt_settings_switch(settings, "check"),
+                                    .follows = fplt__coordinator_refits(c),
+                                    .optional = c->proposal.refit == FPLT__REFIT_THIS,
                                     .repair = fplt_settings_switch(settings, "repair")};
     memcpy(leader.receipt_key, c->pki.authority.receipt, sizeof leader.receipt_key);
     leader.absence = (uint64_t)ceil(fplt_settings_real(settings, "absence") * 1000);
@@ -211,6 +215,12 @@ static fplt_status open_unplanned(fplt__coordinator *c, const fplt__leader_recor
                   : fplt__leader_open(c->leader, fplt__coordinator_now(), record, NULL, error);
 }
 
+/* A refit that was refused is in the model of the run before. */
+static int writes_results(const fplt__coordinator *c)
+{
+    return fplt__leader_hub(c->leader) || c->proposal.refit == FPLT__REFIT_THIS;
+}
+
 static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
 {
     uint32_t newest;
@@ -239,8 +249,7 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
         c->end.is_reached = view.state == FPLT__DONE || view.state == FPLT__ENDED;
         c->end.at = fplt__now();
         /* stopped before the model was written */
-        c->end.write_at =
-            c->end.is_reached && fplt__leader_hub(c->leader) && !has_model(c) ? c->end.at : 0;
+        c->end.write_at = c->end.is_reached && writes_results(c) && !has_model(c) ? c->end.at : 0;
     }
     return status;
 }

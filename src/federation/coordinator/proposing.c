@@ -10,6 +10,7 @@
 #include "federation/plan/columns.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
+#include "federation/plan/refit.h"
 #include "federation/plan/secure_plan.h"
 #include "promise/promise.h"
 
@@ -208,6 +209,22 @@ static fplt_status propose_analysis(fplt__coordinator *c, fplt_error *error)
     return status ? status : fplt__analysis_propose(pairs, file ? path : NULL, proposal, error);
 }
 
+/* The refit of the run before, or a run that one follows. */
+static fplt_status state_refit(const fplt__coordinator *c, fplt__proposal *proposal,
+                               fplt_error *error)
+{
+    if (!fplt_settings_switch(c->settings, "refit"))
+        return FPLT_OK;
+    fplt_status status = fplt__refit_check(proposal, error);
+    if (status)
+        return status;
+    proposal->refit = FPLT__REFIT_FOLLOWS;
+    if (!c->excluded.refits)
+        return FPLT_OK;
+    proposal->run--; /* that of the run before, from which it follows */
+    return fplt__refit_state(proposal, error);
+}
+
 fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
 {
     fplt__proposal *proposal = &c->proposal;
@@ -243,7 +260,8 @@ fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
          (status = fplt__columns_declare(c->settings, &proposal->dictionary, error))) ||
         (status = fplt__coordinator_read_start(c, error)) ||
         (status = fplt__secure_plan_propose(c->settings, proposal, error)) ||
-        (status = state_defaults(proposal, c->settings, error)))
+        (status = state_defaults(proposal, c->settings, error)) ||
+        (status = state_refit(c, proposal, error)))
         return status;
     return check_terms(proposal, error);
 }
@@ -287,6 +305,8 @@ fplt_status fplt__coordinator_compare(const fplt__coordinator *c, const fplt__pr
         what = "model";
     else if (!same_analysis(&now->analysis, &stored->analysis))
         what = "analysis";
+    else if (now->refit != stored->refit)
+        what = "refit";
     else if (strcmp(now->purpose, stored->purpose) != 0)
         what = "purpose";
     else if (strcmp(now->expires, stored->expires) != 0)

@@ -277,7 +277,8 @@ static fplt_status recall(fplt__coordinator *c, const fplt_model *model, fplt_hi
     if (status)
         return status;
     struct curve curve = {*history, FPLT_OK, error};
-    status = fplt__leader_store_history(c->store, c->run, add_round, &curve, error);
+    uint32_t run = c->run - (c->proposal.refit == FPLT__REFIT_THIS); /* the rounds of the model */
+    status = fplt__leader_store_history(c->store, run, add_round, &curve, error);
     return status ? status : curve.status;
 }
 
@@ -286,7 +287,8 @@ static fplt_status write_page(fplt__coordinator *c, const fplt_model *model, fpl
     fplt_page page = fplt_page_defaults();
     fplt_history *history;
     char out[4200], path[4300], title[128], *html = NULL;
-    snprintf(title, sizeof title, "The model of %s, run %u", c->pki.authority.federation, c->run);
+    snprintf(title, sizeof title, "The model of %s, run %u", c->pki.authority.federation,
+             c->run - (c->proposal.refit == FPLT__REFIT_THIS));
     fplt__coordinator_make_out(c, out);
     snprintf(path, sizeof path, "%s/report.html", out);
     fplt_status status = recall(c, model, &history, error);
@@ -315,11 +317,43 @@ static fplt_status write_custom(fplt__coordinator *c, const double *x, fplt_erro
     return status;
 }
 
+static fplt_status write_model(fplt__coordinator *c, const fplt_model *model, const char *path,
+                               fplt_error *error)
+{
+    fplt_error unwritten = {FPLT_OK, ""};
+    fplt_status status = fplt_model_write(model, path, error);
+    if (status)
+        return status;
+    snprintf(c->end.outcome.model, sizeof c->end.outcome.model, "%.500s", path);
+    if (write_page(c, model, &unwritten))
+        fplt__coordinator_log(c, -1, "disk", "report.html was not written: %s", unwritten.text);
+    return FPLT_OK;
+}
+
+/* The model of the run before, with its refit; `x` NULL: there is none. */
+static fplt_status write_refit(fplt__coordinator *c, const double *x, fplt_error *error)
+{
+    char out[4200], path[4300], *record = x ? record_of(c) : NULL;
+    fplt_model *refit = NULL, *model = NULL;
+    fplt_status status = FPLT_OK;
+    fplt__coordinator_make_out(c, out);
+    snprintf(path, sizeof path, "%s/model.json", out);
+    if (x)
+        status = fplt__plan_resolution_model(fplt__leader_agreement(c->leader), x, record,
+                                             c->seen.information, &refit, error);
+    if (!status)
+        status = fplt__coordinator_join_refit(c, refit, path, &model, error);
+    if (!status)
+        status = write_model(c, model, path, error);
+    fplt_model_destroy(model);
+    free(record);
+    return status;
+}
+
 static fplt_status write_out(fplt__coordinator *c, const double *x, fplt_error *error)
 {
     char out[4200], path[4300], *record = record_of(c), *certificate = NULL;
     fplt_model *model = NULL;
-    fplt_error unwritten = {FPLT_OK, ""};
     fplt__coordinator_make_out(c, out);
     fplt_status status = fplt__plan_resolution_model(fplt__leader_agreement(c->leader), x, record,
                                                      c->seen.information, &model, error);
@@ -329,10 +363,8 @@ static fplt_status write_out(fplt__coordinator *c, const double *x, fplt_error *
     if (!status && certificate)
         status = fplt__file_save(path, 0666, certificate, strlen(certificate), error);
     snprintf(path, sizeof path, "%s/model.json", out);
-    if (!status && !(status = fplt_model_write(model, path, error)))
-        snprintf(c->end.outcome.model, sizeof c->end.outcome.model, "%.500s", path);
-    if (!status && write_page(c, model, &unwritten))
-        fplt__coordinator_log(c, -1, "disk", "report.html was not written: %s", unwritten.text);
+    if (!status)
+        status = write_model(c, model, path, error);
     fplt_model_destroy(model);
     fplt_free(certificate);
     free(record);
@@ -343,15 +375,17 @@ fplt_status fplt__coordinator_write(fplt__coordinator *c, fplt_error *error)
 {
     const fplt__agreement *agreement = fplt__leader_agreement(c->leader);
     fplt_hub *hub = fplt__leader_hub(c->leader);
+    int is_refit = c->proposal.refit == FPLT__REFIT_THIS && !c->turn.restarts;
     double *x;
     if (!agreement || !hub)
-        return FPLT_OK;
+        return is_refit ? write_refit(c, NULL, error) : FPLT_OK;
     fplt_status status =
         fplt__alloc_into(&x, agreement->plan.dimension, sizeof *x, "the model", error);
     if (status)
         return status;
     if (!(status = fplt_hub_model(hub, x)))
         status = fplt__is_custom(&agreement->proposal) ? write_custom(c, x, error)
+                 : is_refit                            ? write_refit(c, x, error)
                                                        : write_out(c, x, error);
     fplt__free(x);
     return status;

@@ -29,7 +29,8 @@ static void add_succession(void *context, const fplt__succession *next)
     if (excludes)
         memcpy(all->name[all->count++], next->name, sizeof next->name);
     all->run = next->run;
-    all->continued |= next->continued;
+    all->continued |= next->continued != FPLT__CONTINUES_NOTHING;
+    all->refits = next->continued == FPLT__CONTINUES_REFIT;
     if (*next->epsilon || !excludes)
         memcpy(all->epsilon, next->epsilon, sizeof all->epsilon);
     if (*next->rounds || !excludes)
@@ -179,7 +180,7 @@ static fplt_status exclude_in_rounds(fplt__leader_store *store, const fplt__agre
 {
     uint32_t ended = next->run++;
     fplt_status status = FPLT_OK;
-    next->continued = 1;
+    next->continued = FPLT__CONTINUES_MODEL;
     if (record->state == FPLT__DONE)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "run %u is finished; take %s off the roster and raise `run` for the "
@@ -284,7 +285,8 @@ fplt_status fplt__coordinator_withdraw(fplt__leader_store *store, uint32_t run, 
     if (status)
         return status;
     *base = found.base;
-    fplt__succession next = {.base = found.base, .run = run + 1, .continued = 1};
+    fplt__succession next = {
+        .base = found.base, .run = run + 1, .continued = FPLT__CONTINUES_MODEL};
     snprintf(sentence, sizeof sentence,
              "rows of %s are withdrawn after run %u; run %u begins at its last model", name, run,
              next.run);
@@ -293,6 +295,18 @@ fplt_status fplt__coordinator_withdraw(fplt__leader_store *store, uint32_t run, 
         status = fplt__leader_store_succeed(store, run, &next, sentence, error);
     fplt__leader_loaded_clear(&known);
     return status;
+}
+
+/* The refit */
+
+fplt_status fplt__coordinator_succeed_refit(fplt__leader_store *store, uint32_t base, uint32_t run,
+                                            char sentence[FPLT__SENTENCE], fplt_error *error)
+{
+    fplt__succession next = {.base = base, .run = run + 1, .continued = FPLT__CONTINUES_REFIT};
+    snprintf(sentence, FPLT__SENTENCE,
+             "run %u fits the model of run %u without its penalty, from its last model", next.run,
+             run);
+    return fplt__leader_store_succeed(store, run, &next, sentence, error);
 }
 
 fplt_status fplt__coordinator_open_offline(const char *folder, fplt__leader_store **store,

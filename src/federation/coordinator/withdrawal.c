@@ -17,7 +17,24 @@
 struct version {
     char digest[FPLT__HEX];
     json_t *training; /* owned */
+    uint32_t last;    /* number of its run, or of the refit that followed it */
 };
+
+static uint32_t run_of(const json_t *training)
+{
+    return (uint32_t)json_integer_value(
+        json_object_get(json_object_get(training, "federation"), "run"));
+}
+
+static uint32_t last_run(const json_t *model)
+{
+    const json_t *training = json_object_get(model, "training"),
+                 *refit = json_object_get(json_object_get(model, "refit"), "training"),
+                 *failed = json_object_get(training, "refit");
+    return refit    ? run_of(refit)
+           : failed ? (uint32_t)json_integer_value(json_object_get(failed, "run"))
+                    : run_of(training);
+}
 
 static fplt_status read_version(const char *path, struct version *version, fplt_error *error)
 {
@@ -29,6 +46,7 @@ static fplt_status read_version(const char *path, struct version *version, fplt_
         return status;
     json_t *model = json_loadb(text, size, 0, NULL);
     version->training = json_incref(json_object_get(model, "training"));
+    version->last = last_run(model);
     json_decref(model);
     fplt_free(text);
     return version->training ? FPLT_OK
@@ -126,10 +144,8 @@ fplt_status fplt__federation_withdraw(fplt_settings *settings, const char *membe
              *out == '/' ? "" : "/", out);
     if ((status = read_version(model, &before, error)))
         return fplt_error_prefix(error, "the model to be replaced");
-    json_t *last = json_object_get(json_object_get(before.training, "federation"), "run");
     int private = json_object_get(before.training, "privacy") != NULL;
-    if (!(status =
-              prepare_successor(settings, (uint32_t)json_integer_value(last), member, error)) &&
+    if (!(status = prepare_successor(settings, before.last, member, error)) &&
         !(status = fplt_settings_set(settings, "once", "yes", "withdraw", error)) &&
         !(status = fplt_federation_lead(settings, watch, outcome, error)) && outcome->finished &&
         !(status = read_version(model, &after, error))) {

@@ -39,6 +39,10 @@ const fplt_setting fplt_federation_lead_table[] = {
      "privacy, "
      "for models of up to 200 coefficients",
      0, 0},
+    {"refit", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "end with a refit without the penalty, under the same consent: `fedplt summary` then has its "
+     "estimates and standard errors",
+     0, 0, .needs = "!model;inform!=no"},
     {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "compare at the end the agents' own vectors with their sum, as federation check does", 0, 0},
     {"dry-run", FPLT_SWITCH, 0, "no", 0, 0, NULL,

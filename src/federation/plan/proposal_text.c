@@ -108,6 +108,12 @@ void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
         fplt__buffer_format(text, " %s", proposal->roster[i]);
     if (*proposal->excluded)
         show_line(text, "excluded", proposal->excluded, "the run goes on without them");
+    if (proposal->refit)
+        show_line(text, "refit", fplt__refit_words[proposal->refit],
+                  proposal->refit == FPLT__REFIT_THIS
+                      ? "the fit of the run before, without its penalty"
+                      : "a run without the penalty follows under this consent, from the last "
+                        "model, and asks for the sums behind standard errors");
     if (*proposal->purpose)
         show_line(text, "purpose", proposal->purpose, NULL);
     if (*proposal->expires)
