@@ -51,8 +51,10 @@ def accuracies(program, words, epsilons, repeats):
                            "--repeats", str(repeats)], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
-    found = re.findall(r"local +\d+ +(\d+) +\S+ +(\S+)", done.stdout)
-    return [(float(accuracy), int(rounds)) for rounds, accuracy in found]
+    found = {}  # of several epochs the first line of an epsilon, of one the only one
+    for epsilon, rounds, accuracy in re.findall(r"^ *(\S+) +(?:local|one epoch) +\d+ +(\d+) +\S+ +(\S+)", done.stdout, re.M):
+        found.setdefault(epsilon, (float(accuracy), int(rounds)))
+    return list(found.values())
 
 
 def tight_mu(epsilon, delta=1e-5):
