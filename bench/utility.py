@@ -51,9 +51,10 @@ def accuracies(program, words, epsilons, repeats):
                            "--repeats", str(repeats)], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
-    rows = [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines() if re.match(r" *[\d.]+ {2,}\S", line)]
-    assert len(rows) == len(epsilons), done.stdout
-    return [(float(row[5]), int(row[3])) for row in rows]
+    found = {}  # of several epochs the first line of an epsilon, of one the only one
+    for epsilon, rounds, accuracy in re.findall(r"^ *(\S+) +(?:local|one epoch) +\d+ +(\d+) +\S+ +(\S+)", done.stdout, re.M):
+        found.setdefault(epsilon, (float(accuracy), int(rounds)))
+    return list(found.values())
 
 
 def tight_mu(epsilon, delta=1e-5):

@@ -105,23 +105,29 @@ def libsvm(path, features, most):
     return np.array(rows), np.where(np.array(labels) == first, 1.0, -1.0)
 
 
-def real(folder):
-    """What is there of the public files; inputs of LIBSVM files are their columns, as the schema counts them."""
+REAL = ("mushrooms-20", "a9a-100", "heart-wide", "heart")
+SPLITS = 3  # of the heart files, whose held-out rows are few
+
+
+def real(name, folder, split=1):
+    """One of the public files; inputs of LIBSVM files are their columns, as the schema counts them."""
     folder = pathlib.Path(folder)
-    found = []
-    if (folder / "libsvm_mushrooms").exists():
-        x, y = libsvm(folder / "libsvm_mushrooms/mushrooms", 112, 8124)
-        found.append(halves("mushrooms-20", x, y, np.arange(len(y)) * 20 // len(y), 112, np.zeros(112, bool)))
-    if (folder / "libsvm_a9a").exists():
-        x, y = libsvm(folder / "libsvm_a9a/a9a", 123, 9000)
-        found.append(halves("a9a-100", x, y, np.arange(len(y)) * 100 // len(y), 123, np.zeros(123, bool)))
-    if (folder / "heart_disease").exists():
-        from reference import columns_of, encode
-        for name, schema in (("heart-wide", "bench/heart-wide.schema.yaml"), ("heart", "examples/heart.schema.yaml")):
-            rows, labels, sites = encode(schema, folder / "heart_disease")
-            number = []
-            for _, kind, fields in columns_of(schema):
-                if kind != "label":
-                    number += [True] if kind == "number" else [False] * len(fields["levels"].split(","))
-            found.append(halves(name, rows[:, :-1], labels, sites, 13, np.array(number)))
-    return found
+    if not name.startswith("heart"):
+        which, features, most, sites = {"mushrooms-20": ("mushrooms", 112, 8124, 20), "a9a-100": ("a9a", 123, 9000, 100)}[name]
+        x, y = libsvm(folder / f"libsvm_{which}" / which, features, most)
+        return halves(name, x, y, np.arange(len(y)) * sites // len(y), features, np.zeros(features, bool), split)
+    from reference import columns_of, encode
+    schema = "bench/heart-wide.schema.yaml" if name == "heart-wide" else "examples/heart.schema.yaml"
+    rows, labels, sites = encode(schema, folder / "heart_disease")
+    number = []
+    for _, kind, fields in columns_of(schema):
+        if kind != "label":
+            number += [True] if kind == "number" else [False] * len(fields["levels"].split(","))
+    return halves(name, rows[:, :-1], labels, sites, 13, np.array(number), split)
+
+
+def problems_of(name, loss, folder):
+    """The problem, or its splits into rows to train on and held-out rows."""
+    if name in GENERATED:
+        return [generate(name, loss=loss, classes=3 if loss == "softmax" else 2)]
+    return [real(name, folder, split + 1) for split in range(SPLITS if name.startswith("heart") else 1)]

@@ -60,6 +60,11 @@ size_t fplt__design_at_once(const fplt_design *design)
     return design->at_once;
 }
 
+size_t fplt__design_categories(const fplt_design *design)
+{
+    return design->categories;
+}
+
 size_t fplt__design_room(const fplt_design *design)
 {
     return design->room + design->inputs.count;
@@ -262,7 +267,7 @@ static int keeps_first_level(const fplt_design *design, const fplt__formula *for
 
 /* Names and factors of all columns; the first pass (names NULL) counts. */
 struct columns {
-    size_t count, factors, bytes, at_once;
+    size_t count, factors, bytes, at_once, categories;
     fplt__span *names;
     char *text;
     size_t *first, *factor;
@@ -304,7 +309,7 @@ static fplt_status add_term_columns(const fplt_design *design, const fplt__formu
 {
     enum { MOST = 100000 };
     size_t chosen[FPLT__VARIABLES_MAX], least[FPLT__VARIABLES_MAX], which[FPLT__VARIABLES_MAX];
-    size_t count = 0, i = 0, at_once = 1;
+    size_t count = 0, i = 0, at_once = 1, numbers = 0;
     for (size_t v = 0; v < design->variables; v++)
         if (formula->term[term] >> v & 1) {
             least[count] =
@@ -313,9 +318,11 @@ static fplt_status add_term_columns(const fplt_design *design, const fplt__formu
                 return FPLT_OK; /* a single level: no contrast */
             which[count] = least[count];
             at_once *= design->variable[v].levels ? 1 : design->variable[v].width;
+            numbers += !design->variable[v].levels;
             chosen[count++] = v;
         }
     columns->at_once += at_once;
+    columns->categories += numbers == 0;
     do {
         fplt_status status =
             columns->count < MOST
@@ -333,7 +340,7 @@ static fplt_status add_all(const fplt_design *design, const fplt__formula *formu
                            struct columns *columns, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    columns->count = columns->factors = columns->bytes = columns->at_once = 0;
+    columns->count = columns->factors = columns->bytes = columns->at_once = columns->categories = 0;
     for (size_t t = 0; t < formula->terms && !status; t++)
         status = add_term_columns(design, formula, t, columns, error);
     return status;
@@ -363,6 +370,7 @@ static fplt_status compile(fplt_design *design, const fplt__formula *formula, fp
     status = add_all(design, formula, &columns, error);
     design->columns = columns.count;
     design->at_once = columns.at_once;
+    design->categories = columns.categories;
     design->first[columns.count] = columns.factors;
     if (!status)
         status = fplt__names_make(columns.names, columns.count, &design->names, error);

@@ -25,10 +25,11 @@ struct fplt_design {
     size_t variables, columns, room;
     int intercept;
     size_t
-        at_once; /* columns that are not 0 in one row at most: of a term's categories one combination of levels */
-    size_t *first;  /* columns + 1: where the factors of a column begin */
-    size_t *factor; /* places in the room */
-    double *number; /* found on the training rows */
+        at_once; /* columns that are not 0 in one row at most: one combination of the levels of a term */
+    size_t categories; /* of those, the ones without a number */
+    size_t *first;     /* columns + 1: where the factors of a column begin */
+    size_t *factor;    /* places in the room */
+    double *number;    /* found on the training rows */
     size_t numbers, capacity;
 };
 

@@ -83,6 +83,8 @@ fplt_status fplt__design_scales(const fplt_design *design, const fplt_schema *sc
 int fplt__design_intercept(const fplt_design *design);
 /* How many columns are not 0 in one row at most, before they are centred. */
 size_t fplt__design_at_once(const fplt_design *design);
+/* How many of those are levels or products of levels alone. */
+size_t fplt__design_categories(const fplt_design *design);
 
 const char *fplt__design_text(const fplt_design *design); /* NULL: no formula */
 const fplt__names *fplt__design_sites(const fplt_design *design);

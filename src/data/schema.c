@@ -260,6 +260,14 @@ size_t fplt__schema_inputs(const fplt_schema *schema)
     return count;
 }
 
+size_t fplt__schema_categories(const fplt_schema *schema)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < schema->columns && !schema->libsvm; i++)
+        count += schema->column[i].features > 0 && schema->column[i].type == FPLT__CATEGORY;
+    return count;
+}
+
 uint32_t fplt__schema_classes(const fplt_schema *schema)
 {
     const fplt__declared *label = fplt__schema_column(schema, FPLT__LABEL);

@@ -32,6 +32,8 @@ double fplt__schema_radius(const fplt_schema *schema, int standardised);
 
 /* Columns that are features: numbers, and categories once each; with LIBSVM the features. */
 size_t fplt__schema_inputs(const fplt_schema *schema);
+/* How many of those are categories. */
+size_t fplt__schema_categories(const fplt_schema *schema);
 
 /* Classes of the label; 0: it is a number or a time. */
 uint32_t fplt__schema_classes(const fplt_schema *schema);

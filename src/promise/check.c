@@ -360,21 +360,29 @@ static fplt_status check_source(const fplt_job_source *source, fplt_error *error
                 : FPLT_OK;
 }
 
+/* Numbers of gradient descent are scaled to +- this of their bounds, by the share of the inputs that are categories. Rows
+ * should fill their norm also where numbers fill little of their bounds; the levels of a category always do, and numbers
+ * that are stretched further would drown them. docs/privacy.md has the study. */
+static double natural_stretch(size_t inputs, size_t categories)
+{
+    return inputs ? fmax(1.5, 2.75 - 4 * (double)categories / (double)inputs) : 1;
+}
+
 /* What an expert would choose, from the schema alone. Columns scaled to -1..1 are seldom 3/4 long on average, so k of them
- * hardly have a norm above 3/4 sqrt(k). Gradient descent is better off with columns that fill the norm, also where they fill
- * little of their bounds: they are stretched to twice their bounds, and rows that are then too long are shortened. Where
- * gradients are clipped, rows may have the norm sqrt(k) (docs/privacy.md has the study). */
+ * hardly have a norm above 3/4 sqrt(k). Gradient descent stretches numbers, and rows that are then too long are shortened.
+ * Where gradients are clipped, rows may have the norm sqrt(k). */
 static void choose_by_schema(const fplt_settings *settings, const fplt_schema *schema,
                              const fplt_design *design, int descends, fplt_job_source *source)
 {
     size_t inputs = design ? fplt__design_at_once(design) : fplt__schema_inputs(schema);
+    size_t categories = design ? fplt__design_categories(design) : fplt__schema_categories(schema);
     source->intercept = !fplt__promise_is_given(settings, "intercept") &&
                         (!design || fplt__design_intercept(design));
     if (!fplt__promise_is_given(settings, "eps") &&
         fplt__job_setting_is(settings, "regulariser", "ridge"))
         source->weight = RIDGE;
-    int clips = descends && fplt__schema_classes(schema) == 2;
-    source->stretch = descends ? 2 : 1;
+    int clips = descends && fplt__schema_classes(schema) <= 2;
+    source->stretch = clips ? natural_stretch(inputs, categories) : descends ? 2 : 1;
     source->radius = fmax(1, (clips ? 1 : 0.75) * sqrt((double)inputs));
 }
 
@@ -403,7 +411,8 @@ static fplt_status check_counts(const fplt_settings *settings, const fplt_schema
 }
 
 /* A share of what a record's gradient may be where predictors are within their bounds, which takes from those records only
- * that are far wrong: a quarter in gradient descent, otherwise half. 0: no clip is needed, or nothing says which. */
+ * that are far wrong: in gradient descent a quarter, of counts and residuals an eighth; otherwise half. A residual is
+ * hardly above the largest label. 0: no clip is needed, or nothing says which. */
 static double natural_clip(const fplt_settings *settings, const fplt_schema *schema, int descends,
                            const fplt_job_source *source)
 {
@@ -413,26 +422,24 @@ static double natural_clip(const fplt_settings *settings, const fplt_schema *sch
                                               fplt__job_setting_is(settings, "loss", "logistic")))
         return norm / (descends ? 4 : 2);
     if (label && label->bounded && fplt__job_setting_is(settings, "loss", "poisson"))
-        return norm * fmax(exp(fplt_settings_real(settings, "predictor-bound")), label->high) / 2;
+        return norm * fmax(exp(fplt_settings_real(settings, "predictor-bound")), label->high) /
+               (descends ? 8 : 2);
+    if (descends && fplt__job_setting_is(settings, "loss", "huber")) {
+        double delta = fplt_settings_real(settings, "huber-delta");
+        double most = label && label->bounded ? fmax(fabs(label->low), fabs(label->high)) : delta;
+        return norm * (most > 0 ? fmin(delta, most) : delta) / 8;
+    }
     return 0;
 }
 
-/* Whether the task is to tell classes apart; where nothing is read yet, the generated problem, which has two. */
-static int classifies(const fplt_settings *settings, const fplt_schema *schema,
-                      const fplt_dataset *in_memory)
+/* Whether gradient descent has a rule for the loss (descent.c). */
+static int is_ruled(const fplt_settings *settings)
 {
-    if (!fplt__job_setting_is(settings, "loss", "auto"))
-        return fplt__job_setting_is(settings, "loss", "logistic") ||
-               fplt__job_setting_is(settings, "loss", "softmax");
-    if (schema)
-        return fplt__schema_classes(schema) >= 2;
-    return in_memory ? fplt__task_classifies(fplt_dataset_task(in_memory))
-                     : !fplt__job_setting_is(settings, "task", "regression");
+    return !fplt__job_setting_is(settings, "loss", "squared-hinge");
 }
 
 /* Whether gradient descent with one step a round is asked for by name. */
-static int given_descent(const fplt_settings *settings, const fplt_schema *schema,
-                         const fplt_dataset *in_memory)
+static int given_descent(const fplt_settings *settings)
 {
     const fplt_algorithm *algorithm =
         fplt__promise_is_given(settings, "algorithm")
@@ -443,28 +450,25 @@ static int given_descent(const fplt_settings *settings, const fplt_schema *schem
                        fplt_settings_integer(settings, "epochs") != 1))
         return 0;
     fplt_algorithm_defaults(algorithm, parameter);
-    return fplt__promise_sends_iterates(algorithm, parameter) &&
-           classifies(settings, schema, in_memory);
+    return fplt__promise_sends_iterates(algorithm, parameter) && is_ruled(settings);
 }
 
-/* The algorithm of a private run where the settings leave it open; NULL: what they say otherwise. Of classes gradient
- * descent with one step a round (docs/privacy.md), unless something is asked for that Fed-PLT alone has: several local
- * steps, h, acceleration, or a promise about a final model alone. */
-static const fplt_algorithm *choose_algorithm(const fplt_settings *settings,
-                                              const fplt_schema *schema,
-                                              const fplt_dataset *in_memory)
+/* The algorithm of a private run where the settings leave it open; NULL: what they say otherwise. It is gradient descent
+ * with one step a round (docs/privacy.md), unless something is asked for that Fed-PLT alone has: several local steps, h,
+ * acceleration, or a promise about a final model alone. */
+static const fplt_algorithm *choose_algorithm(const fplt_settings *settings)
 {
     int divided = fplt__job_setting_is(settings, "privacy.threat", "secagg-sum");
     int local = fplt__promise_is_given(settings, "epochs") &&
                 fplt_settings_integer(settings, "epochs") != 1;
     if (fplt__promise_is_given(settings, "algorithm"))
         return NULL;
-    if (!divided && (local || fplt__promise_is_given(settings, "rho") ||
-                     !fplt__job_setting_is(settings, "h", "zero") ||
-                     fplt__job_setting_is(settings, "solver", "noisy-accelerated") ||
-                     fplt__job_setting_is(settings, "privacy.threat", "final-x") ||
-                     fplt__job_setting_is(settings, "privacy.threat", "final-y") ||
-                     !classifies(settings, schema, in_memory)))
+    if (!divided &&
+        (local || fplt__promise_is_given(settings, "rho") ||
+         !fplt__job_setting_is(settings, "h", "zero") ||
+         fplt__job_setting_is(settings, "solver", "noisy-accelerated") ||
+         fplt__job_setting_is(settings, "privacy.threat", "final-x") ||
+         fplt__job_setting_is(settings, "privacy.threat", "final-y") || !is_ruled(settings)))
         return NULL;
     return fplt_algorithm_find("fedavg");
 }
@@ -502,8 +506,8 @@ static fplt_status prepare_declared(const fplt_settings *settings, const fplt_sc
     source->weigh_rows = !fplt__promise_is_given(settings, "weights");
     if (!fplt__promise_is_given(settings, "solver"))
         source->solver = fplt_solver_find("noisy");
-    source->algorithm = choose_algorithm(settings, schema, source->dataset);
-    int descends = source->algorithm || given_descent(settings, schema, source->dataset);
+    source->algorithm = choose_algorithm(settings);
+    int descends = source->algorithm || given_descent(settings);
     source->radius = 1;
     if (source->by_schema)
         choose_by_schema(settings, schema, design, descends, source);

@@ -59,16 +59,19 @@ static fplt_status repeat(const fplt_job_view *view, uint32_t repeats, fplt_trad
     return status;
 }
 
-/* The same cost, trained without noise as far as it goes: to its minimiser, which does not depend on rho or gamma, so
- * they are those of a training without noise. The plan's training of each agent has noise. */
+/* The same cost, trained without noise as far as it goes: to its minimiser, which depends neither on rho and gamma nor on
+ * the algorithm, so they are those of a training without noise. The plan's training of each agent has noise, and its
+ * algorithm may drift with several local steps. */
 static fplt_status run_noiseless(const fplt_job_view *view, double *quality, fplt_error *error)
 {
     fplt_run_settings settings = view->run;
     fplt_result outcome;
     fplt_engine *engine;
+    settings.algorithm = fplt_algorithm_find("fed-plt");
     settings.training = fplt_training_defaults();
     settings.each = NULL;
     settings.parameter = NULL;
+    settings.unit = 0;
     settings.noise = NULL;
     settings.blind = 0;
     settings.rounds = 3000;
