@@ -38,7 +38,7 @@ typedef struct fplt_model_info {
     const fplt_schema *schema;         /* what the columns mean, or NULL; kept by the model */
     const fplt_transform *transform;   /* changes to the rows before training */
     const double *weights;             /* as fplt_objective has them */
-    size_t dimension;                  /* outputs x (features + intercept) */
+    size_t dimension;                  /* outputs x (features + intercept) + shared numbers */
     const char *program;               /* name and version of the program that trained it */
     const char *training; /* a JSON object: settings and result of the training; or NULL */
     const fplt_inference *inference;     /* where standard errors come from, or NULL */

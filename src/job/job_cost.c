@@ -231,7 +231,7 @@ fplt_status fplt__job_build_costs(fplt_job *job, const fplt_settings *settings, 
     if (status)
         return status;
     size_t n = fplt_objective_dimension(view->objective);
-    size_t intercepts = fplt__objective_intercepts(view->objective);
+    size_t intercepts = fplt__objective_unpenalised(view->objective);
     if ((status = fplt__job_prox(view, settings, n, intercepts, &job->prox, error)))
         return status;
     view->prox = job->prox;

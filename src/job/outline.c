@@ -147,7 +147,7 @@ static fplt_status make(const fplt_settings *settings, const fplt_job_source *so
     if ((status = fplt__job_training(settings, source, &outline->run.training, error)) ||
         (status = fplt__job_participation(settings, agents, &outline->participation, error)) ||
         (status = fplt__job_composite(settings, outline->dimension,
-                                      fplt__objective_intercepts(outline->objective),
+                                      fplt__objective_unpenalised(outline->objective),
                                       &outline->prox, error)))
         return status;
     return source->algorithm

@@ -52,8 +52,9 @@ double fplt__gamma_constant(double label)
     return log(label);
 }
 
-double fplt__gamma_deviance(double label, double mean)
+double fplt__gamma_deviance(double label, double mean, const double *shared)
 {
+    (void)shared;
     return 2 * ((label - mean) / mean - log(label / mean));
 }
 
@@ -63,8 +64,9 @@ double fplt__poisson_constant(double label)
     return lgamma_r(label + 1, &sign);
 }
 
-double fplt__poisson_deviance(double count, double expected)
+double fplt__poisson_deviance(double count, double expected, const double *shared)
 {
+    (void)shared;
     double surprise = count > 0 ? count * log(count / expected) : 0;
     return 2 * (surprise - (count - expected));
 }

@@ -13,12 +13,12 @@ void fplt__gamma_expect(const fplt__block *block, double *m);
 /* log y */
 double fplt__gamma_constant(double label);
 /* 2 ((y - mu)/mu - log(y/mu)) */
-double fplt__gamma_deviance(double label, double mean);
+double fplt__gamma_deviance(double label, double mean, const double *shared);
 
 /* log y! */
 double fplt__poisson_constant(double label);
 /* 2 (y log(y/mu) - (y - mu)) */
-double fplt__poisson_deviance(double count, double expected);
+double fplt__poisson_deviance(double count, double expected, const double *shared);
 
 void fplt__probit_value(const fplt__block *block, double *u);
 void fplt__probit_slope(const fplt__block *block, double *u);

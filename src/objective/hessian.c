@@ -50,7 +50,34 @@ struct pairing {
                  size_t k);
 };
 
-/* With one output the weights of several chunks are held, so that products are deep enough. */
+/* Row k of a coordinate that all records share, up to the diagonal: `weights` has w_k0, w_k1, ... */
+static void add_shared_row(const fplt_objective *o, const fplt__matrix *a, size_t first,
+                           const fplt__block *block, size_t k, const double *weights,
+                           double *matrix)
+{
+    size_t columns = o->outputs * o->columns;
+    double *row = matrix + (columns + k - o->outputs) * o->dimension;
+    o->kernel->all_combine(a, first, block->count, o->outputs, weights, block->stride, row);
+    for (size_t l = o->outputs; l <= k; l++)
+        for (size_t r = 0; r < block->count; r++)
+            row[columns + l - o->outputs] += weights[l * block->stride + r];
+}
+
+/* Of a block of records with several margins. */
+static void add_block_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first,
+                            const fplt__block *block, const fplt__records_room *room,
+                            const struct pairing *kind, double *matrix)
+{
+    for (size_t k = 0; k < fplt__objective_margins(o); k++) {
+        kind->pair(o, block, room, k);
+        if (k >= o->outputs)
+            add_shared_row(o, a, first, block, k, room->others, matrix);
+        for (size_t l = 0; k < o->outputs && l <= k; l++)
+            add_pairs(o, a, first, block->count, k, l, room->others + l * o->chunk, 0, matrix);
+    }
+}
+
+/* With one margin the weights of several chunks are held, so that products are deep enough. */
 static void sum_pairs(const fplt_objective *o, const fplt__shard *shard, const double *weights,
                       const fplt__records_room *room, const struct pairing *kind, int packed,
                       double *matrix)
@@ -62,14 +89,11 @@ static void sum_pairs(const fplt_objective *o, const fplt__shard *shard, const d
         fplt__block block = fplt__records_block_at(o, shard, room, first);
         fplt__records_margins(o, shard, first, &block, weights, room->margins);
         kind->prepare(o, &block, room->margins);
-        for (size_t k = 0; k < o->outputs; k++) {
-            kind->pair(o, &block, room, k);
-            for (size_t l = 0; o->outputs > 1 && l <= k; l++)
-                add_pairs(o, a, first, block.count, k, l, room->others + l * o->chunk, packed,
-                          matrix);
-        }
-        if (o->outputs > 1)
+        if (fplt__objective_margins(o) > 1) {
+            add_block_pairs(o, a, first, &block, room, kind, matrix);
             continue;
+        }
+        kind->pair(o, &block, room, 0);
         memcpy(held + holding, room->others, block.count * sizeof *held);
         holding += block.count;
         size_t done = first + block.count;
@@ -136,7 +160,7 @@ static void pair_curve(const fplt_objective *o, const fplt__block *block,
                        const fplt__records_room *room, size_t k)
 {
     double *u = room->others;
-    memset(u, 0, o->outputs * o->chunk * sizeof *u);
+    memset(u, 0, block->outputs * o->chunk * sizeof *u);
     for (size_t r = 0; r < block->count; r++)
         u[k * o->chunk + r] = 1;
     o->loss->bend(block, room->margins, u);
@@ -179,7 +203,7 @@ fplt_status fplt__records_loss_hessian(const fplt_objective *o, uint32_t agent, 
 /* Rows of which a packed triangle can be summed: a matrix for every agent would be nearly all zeros. */
 static int is_thin(const fplt_objective *o)
 {
-    return o->sparse && o->outputs == 1 && !o->loss->whole;
+    return o->sparse && fplt__objective_margins(o) == 1 && !o->loss->whole;
 }
 
 fplt_status fplt__records_triangle(const fplt_objective *o, uint32_t agent, const double *x,
@@ -195,7 +219,7 @@ fplt_status fplt__records_triangle(const fplt_objective *o, uint32_t agent, cons
     sum_pairs(o, shard, fplt__records_gather(o, x, room.weights), &room, &curved, 1, triangle);
     for (size_t i = 0; i < numbers; i++)
         triangle[i] *= factor;
-    for (size_t j = 0; j < n - o->intercepts; j++)
+    for (size_t j = 0; j < fplt__objective_regularised(o); j++)
         triangle[row_start(o, j, 1) + j] += fplt__penalty_curve(&o->penalty, shard->scale, j, x[j]);
     return FPLT_OK;
 }
@@ -252,7 +276,7 @@ fplt_status fplt__records_list_triangle(const fplt_objective *o, uint32_t agent,
     for (size_t j = 0; j < n; j++) {
         size_t at = row_start(o, j, 1) + j;
         double number = zeros[at] * factor;
-        if (j < n - o->intercepts)
+        if (j < fplt__objective_regularised(o))
             number += fplt__penalty_curve(&o->penalty, shard->scale, j, x[j]);
         places->count = list_number(places, places->count, at, number);
         zeros[at] = 0;
@@ -266,7 +290,7 @@ fplt_status fplt__records_hessian(const fplt_objective *o, uint32_t agent, const
 {
     fplt_status status = fplt__records_loss_hessian(o, agent, x, hessian, scratch);
     size_t n = o->dimension;
-    for (size_t j = 0; !status && j < n - o->intercepts; j++)
+    for (size_t j = 0; !status && j < fplt__objective_regularised(o); j++)
         hessian[j * n + j] += fplt__penalty_curve(&o->penalty, o->place[agent].scale, j, x[j]);
     return status;
 }
@@ -281,7 +305,7 @@ static void pair_slope(const fplt_objective *o, const fplt__block *block,
                        const fplt__records_room *room, size_t k)
 {
     const double *slopes = room->margins;
-    for (size_t l = 0; l < o->outputs; l++)
+    for (size_t l = 0; l < block->outputs; l++)
         for (size_t r = 0; r < block->count; r++)
             room->others[l * o->chunk + r] = slopes[k * o->chunk + r] * slopes[l * o->chunk + r];
 }

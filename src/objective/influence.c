@@ -27,25 +27,31 @@ fplt_status fplt__objective_row_norms(const fplt_objective *o, uint32_t agent, d
     return FPLT_OK;
 }
 
-/* Largest margin of a record over the outputs, and length of what is there. */
-static double largest_of(const fplt__block *block, const double *numbers, size_t record)
+/* Largest margin of a record over the outputs, and length of the gradient from its slopes: those of the outputs times the
+ * row's norm, and those of what all records share. */
+static double largest_of(const fplt_objective *o, const fplt__block *block, const double *numbers,
+                         size_t record)
 {
     double largest = fabs(numbers[record]);
-    for (size_t k = 1; k < block->outputs; k++) {
+    for (size_t k = 1; k < o->outputs; k++) {
         double other = fabs(numbers[k * block->stride + record]);
         largest = largest < other || isnan(other) ? other : largest;
     }
     return largest;
 }
 
-static double length_of(const fplt__block *block, const double *numbers, size_t record)
+static double length_of(const fplt_objective *o, const fplt__block *block, const double *numbers,
+                        size_t record, double norm)
 {
     double square = 0;
     if (block->outputs == 1)
-        return fabs(numbers[record]);
-    for (size_t k = 0; k < block->outputs; k++)
+        return fabs(numbers[record]) * norm;
+    for (size_t k = 0; k < o->outputs; k++)
         square += numbers[k * block->stride + record] * numbers[k * block->stride + record];
-    return sqrt(square);
+    double length = sqrt(square) * norm;
+    for (size_t k = o->outputs; k < block->outputs; k++)
+        length = hypot(length, numbers[k * block->stride + record]);
+    return length;
 }
 
 static int has_scale(const fplt__loss *loss)
@@ -71,7 +77,7 @@ fplt_status fplt__objective_influence(const fplt_objective *o, uint32_t agent, c
         fplt__block block = fplt__records_block_at(o, shard, &room, first);
         fplt__records_margins(o, shard, first, &block, weights, room.margins);
         for (size_t r = 0; has_scale(o->loss) && r < block.count; r++) {
-            double left = bound - largest_of(&block, room.margins, r);
+            double left = bound - largest_of(o, &block, room.margins, r);
             influence->saturated += !(left >= 0);
             if (left >= 0 && left < influence->headroom * norms[first + r])
                 influence->headroom = left / norms[first + r];
@@ -79,7 +85,7 @@ fplt_status fplt__objective_influence(const fplt_objective *o, uint32_t agent, c
         o->loss->slope(&block, room.margins);
         fplt__records_weigh(o, &block, room.margins);
         for (size_t r = 0; r < block.count; r++) {
-            double norm = length_of(&block, room.margins, r) * norms[first + r];
+            double norm = length_of(o, &block, room.margins, r, norms[first + r]);
             influence->sum += norm;
             influence->largest = influence->largest < norm ? norm : influence->largest;
             influence->longest =

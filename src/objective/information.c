@@ -69,6 +69,8 @@ static fplt_status add_agents(const fplt_objective *of, uint32_t first, uint32_t
     view.loss = &loss;
     if (loss.expect)
         loss.curve = loss.expect;
+    if (loss.expect_bend)
+        loss.bend = loss.expect_bend;
     fplt_status status = FPLT_UNSUPPORTED;
     memset(room->matrix, 0, n * (n + 1) / 2 * sizeof *room->matrix);
     for (uint32_t i = first; i < end && o->kind->add_pairs; i++)
@@ -98,12 +100,14 @@ static fplt_status add_losses(const fplt_objective *o, uint32_t agent, const dou
     return status;
 }
 
-/* Losses and their gradient at 0: every regulariser is 0 there and level. */
-static fplt_status add_null(const fplt_objective *o, uint32_t agent, const struct room *room,
-                            double *facts)
+/* Losses and their gradient at 0, with what all records share as in x: every regulariser is 0 there and level. */
+static fplt_status add_null(const fplt_objective *o, uint32_t agent, const double *x,
+                            const struct room *room, double *facts)
 {
     double *zero = room->matrix, *gradient = room->matrix + o->dimension;
     memset(zero, 0, o->dimension * sizeof *zero);
+    for (size_t j = o->dimension - o->shared; j < o->dimension; j++)
+        zero[j] = x[j];
     fplt_status status = add_losses(o, agent, zero, room->scratch, &facts[FPLT__FACT_NULL_LOSSES]);
     if (!status)
         status = fplt_objective_gradient(o, agent, zero, gradient, room->scratch);
@@ -153,7 +157,7 @@ static fplt_status add_facts(const fplt_objective *o, uint32_t agent, const doub
 {
     fplt_status status = add_losses(o, agent, x, room->scratch, &facts[FPLT__FACT_LOSSES]);
     if (!status)
-        status = add_null(o, agent, room, facts);
+        status = add_null(o, agent, x, room, facts);
     if (status)
         return status;
     count_records(o, agent, facts);

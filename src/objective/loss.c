@@ -8,6 +8,7 @@
 
 #include "objective/cox.h"
 #include "objective/families.h"
+#include "objective/shared.h"
 #include "objective/softmax.h"
 
 #define BINARY     (1u << FPLT_TASK_BINARY)
@@ -257,6 +258,55 @@ static const fplt__loss gamma_log = {
     .deviance = fplt__gamma_deviance,
 };
 
+/* `bend` of losses with shared coordinates needs the margins as they are. */
+static void keep_margins(const fplt__block *block, double *m)
+{
+    (void)block;
+    (void)m;
+}
+
+static const fplt__loss negative_binomial = {
+    .name = "negative-binomial",
+    .likelihood = 1,
+    .unbounded = 1,
+    .help = "counts with variance mu + mu^2/theta, theta estimated, log link",
+    .tasks = REGRESSION,
+    .counts = 1,
+    .exponential = 1,
+    .least = 0,
+    .most = 1,
+    .value = fplt__negative_binomial_value,
+    .slope = fplt__negative_binomial_slope,
+    .curve = keep_margins,
+    .bend = fplt__negative_binomial_bend,
+    .expect_bend = fplt__negative_binomial_expect_bend,
+    .constant = fplt__poisson_constant,
+    .deviance = fplt__negative_binomial_deviance,
+    .shared = fplt__negative_binomial_shared,
+    .display = &fplt__negative_binomial_display,
+};
+
+static const fplt__loss ordinal = {
+    .name = "ordinal",
+    .likelihood = 1,
+    .unbounded = 1,
+    .help = "proportional odds of ordered classes, thresholds estimated",
+    .tasks = CLASSES | BINARY,
+    .ordered = 1,
+    .probable = 1,
+    .least = 0,
+    .most = 0.5,
+    .value = fplt__ordinal_value,
+    .slope = fplt__ordinal_slope,
+    .curve = keep_margins,
+    .bend = fplt__ordinal_bend,
+    .hits = fplt__ordinal_hits,
+    .probabilities = fplt__ordinal_probabilities,
+    .likeliest = fplt__ordinal_likeliest,
+    .shared = fplt__ordinal_shared,
+    .display = &fplt__ordinal_display,
+};
+
 static const fplt__loss probit = {
     .name = "probit",
     .likelihood = 1,
@@ -307,5 +357,6 @@ static const fplt__loss softmax = {
     .hits = fplt__softmax_hits,
 };
 
-const fplt__loss *const fplt__losses[] = {&logistic, &softmax,   &squares, &huber, &hinge,
-                                          &poisson,  &gamma_log, &probit,  &cox,   NULL};
+const fplt__loss *const fplt__losses[] = {
+    &logistic,          &softmax,   &squares, &huber,   &hinge, &poisson,
+    &negative_binomial, &gamma_log, &probit,  &ordinal, &cox,   NULL};

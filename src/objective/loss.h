@@ -13,19 +13,32 @@ enum { FPLT_CHUNK = 256 };
  * output after output, `count` of each used. */
 typedef struct fplt__block {
     const fplt__kernel *kernel;
-    double parameter; /* of the loss */
-    size_t count, outputs, stride;
+    double parameter;              /* of the loss */
+    size_t count, outputs, stride; /* outputs: with what all records share */
     const double *label;           /* NULL where the loss flips rows: of those is known ... */
     const unsigned char *negative; /* ... whether the label was negative */
     const double *weight; /* of the records, mean 1; NULL: all 1. Only whole losses look at it */
     double *room;         /* 3 x stride, for whole losses only */
 } fplt__block;
 
+/* What is printed of coordinates that all records share: numbers that follow from them and from the intercept. */
+typedef struct fplt__display {
+    size_t (*quantities)(size_t shared);
+    int replaces_intercept; /* they say all that the intercept says */
+    int has_tests;          /* to compare one with 0 means something */
+    void (*name)(const char *const *class_names, size_t which, char *room, size_t size);
+    /* Number `which`; slopes: its derivatives by the intercept, then by each shared coordinate. */
+    double (*value)(size_t which, double intercept, const double *shared, size_t count,
+                    double *slopes);
+    const char *note; /* a sentence on the standard errors */
+} fplt__display;
+
 typedef struct fplt__loss {
     const char *name, *help;
     unsigned tasks; /* bit 1 << task for those it fits */
     int flips;      /* margins are of -label times the row, and the label is not used */
     int classes;    /* one output a class, labels 0, 1, ... */
+    int ordered;    /* one output, labels 0, 1, ... in their order */
     int sigmoid;    /* its slope is the kernel's sigmoid of the margin */
     int likelihood; /* minus the logarithm of one, up to a constant and a factor: its curvature tells
                         how far estimates may be off */
@@ -68,10 +81,24 @@ typedef struct fplt__loss {
     /* what the likelihood has of a label beside its loss: log y! of counts, log y of gamma */
     double (*constant)(double label);
     /* of a label with its mean: twice the loss minus the least that it can be */
-    double (*deviance)(double label, double mean);
+    double (*deviance)(double label, double mean, const double *shared);
     /* probable, of one output: the probability of the second class; NULL: margins are logits */
     double (*probability)(double margin);
+    /* Coordinates behind the intercepts that all records share, of labels of so many classes (0: numbers). Each is a
+     * further margin behind those of the outputs, the same of every record, and `outputs` of a block counts them: the
+     * loss sees no other difference. NULL: none */
+    size_t (*shared)(size_t classes);
+    const fplt__display *display; /* set where `shared` is */
+    /* with `shared`, in place of `expect`: as `bend`, by the means of the second derivatives */
+    void (*expect_bend)(const fplt__block *block, const double *curve, double *directions);
+    /* ordered: of each class, from the score and the shared coordinates */
+    void (*probabilities)(double score, const double *shared, size_t count, double *probabilities);
+    /* ordered: the class of the largest of these, the first of equal ones */
+    size_t (*likeliest)(double score, const double *shared, size_t count);
 } fplt__loss;
+
+/* How many coordinates all records share. */
+size_t fplt__loss_shared(const fplt__loss *loss, size_t classes);
 
 typedef struct fplt__regulariser {
     const char *name, *help;

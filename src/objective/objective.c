@@ -75,6 +75,11 @@ size_t fplt__objective_intercepts(const fplt_objective *objective)
     return objective->intercepts;
 }
 
+size_t fplt__objective_unpenalised(const fplt_objective *objective)
+{
+    return objective->intercepts + objective->shared;
+}
+
 int fplt__objective_is_quadratic(const fplt_objective *objective)
 {
     return objective->quadratic;

@@ -111,17 +111,19 @@ struct fplt_objective {
     uint32_t weighed;                  /* agents among which one counts by its rows; 0: all alike */
     double most;                       /* bound of the loss's second derivative in the margin */
     size_t features, columns, outputs; /* columns: features, and one for the intercept */
-    size_t chunk;                      /* records treated together */
-    size_t parts;                      /* the most that a shard has */
-    int plain;                         /* one output, all records alike, nothing clipped */
-    int sparse;                        /* their layout */
-    int batched;                       /* some agents can go side by side */
-    int narrow, inward;                /* numbers of rows are floats; rounded towards 0 */
-    fplt__matrix like;                 /* layout and stride of every agent's rows */
-    size_t part_numbers;               /* of a part, at least */
-    fplt__place *place;                /* owned, as are the arrays it tells of: */
-    fplt__sparse_place *sparse_place;  /* NULL where rows are dense */
-    double *total;                     /* weight of an agent's rows; NULL where they have none */
+    size_t shared;                    /* coordinates behind the intercepts that all records share */
+    size_t classes;                   /* of the labels; 0: numbers */
+    size_t chunk;                     /* records treated together */
+    size_t parts;                     /* the most that a shard has */
+    int plain;                        /* one output, all records alike, nothing clipped */
+    int sparse;                       /* their layout */
+    int batched;                      /* some agents can go side by side */
+    int narrow, inward;               /* numbers of rows are floats; rounded towards 0 */
+    fplt__matrix like;                /* layout and stride of every agent's rows */
+    size_t part_numbers;              /* of a part, at least */
+    fplt__place *place;               /* owned, as are the arrays it tells of: */
+    fplt__sparse_place *sparse_place; /* NULL where rows are dense */
+    double *total;                    /* weight of an agent's rows; NULL where they have none */
     double *values, *same, *label, *steepest, *row_weight, *offset;
     float *narrow_values;
     size_t *start;
@@ -130,6 +132,18 @@ struct fplt_objective {
 
     fplt_objective_callbacks callbacks;
 };
+
+/* Margins of a record: one an output, and those that all records share. */
+static inline size_t fplt__objective_margins(const fplt_objective *o)
+{
+    return o->outputs + o->shared;
+}
+
+/* Leading coordinates that a regulariser sees: not intercepts, and not what all records share. */
+static inline size_t fplt__objective_regularised(const fplt_objective *o)
+{
+    return o->dimension - o->intercepts - o->shared;
+}
 
 /* Rows of a part: so many numbers that starting a part costs nothing beside it, and enough beside the
  * vector that every part has of its own. Of the shard alone, so that an agent in a process of its own

@@ -4,8 +4,11 @@
 
 #include "fedplt/objective.h"
 
-/* Trailing coordinates that are intercepts. */
+/* Coordinates that are intercepts, behind those of the columns. */
 size_t fplt__objective_intercepts(const fplt_objective *objective);
+/* Trailing coordinates that no penalty sees: intercepts, and behind them those that all records share (a dispersion,
+ * thresholds). */
+size_t fplt__objective_unpenalised(const fplt_objective *objective);
 
 /* Nonzero when every f_i is quadratic: its Hessian is the same everywhere. */
 int fplt__objective_is_quadratic(const fplt_objective *objective);

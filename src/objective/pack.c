@@ -95,14 +95,14 @@ static fplt_status read_label(const fplt_objective *o, uint32_t agent, size_t ro
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "agent %u, row %zu: label %g, but the loss %s is of numbers above 0",
                               agent, row, label, o->loss->name);
-    if (!o->loss->classes)
+    if (!o->loss->classes && !o->loss->ordered)
         return FPLT_OK;
     if (o->task == FPLT_TASK_BINARY)
         *kept = (label + 1) / 2;
-    if (!(*kept >= 0 && *kept < (double)o->outputs && *kept == floor(*kept)))
+    if (!(*kept >= 0 && *kept < (double)o->classes && *kept == floor(*kept)))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "agent %u, row %zu: label %g, but classes are 0 .. %zu", agent, row,
-                              label, o->outputs - 1);
+                              label, o->classes - 1);
     return FPLT_OK;
 }
 

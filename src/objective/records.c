@@ -46,7 +46,7 @@ static void slopes_and_losses(const fplt_objective *o, const fplt__block *block,
         o->loss->both(block, margins, losses);
         return;
     }
-    memcpy(losses, margins, o->outputs * o->chunk * sizeof *losses);
+    memcpy(losses, margins, fplt__objective_margins(o) * o->chunk * sizeof *losses);
     o->loss->value(block, losses);
     o->loss->slope(block, margins);
 }
@@ -90,7 +90,7 @@ void fplt__records_finish(const fplt_objective *o, double scale, size_t records,
         scatter_add(o, sums, gradient);
     }
     double factor = records ? scale / (double)records : 0;
-    size_t regularised = o->dimension - o->intercepts;
+    size_t regularised = fplt__objective_regularised(o);
     fplt__penalty_slope(&o->penalty, factor, scale, x, gradient);
     for (size_t j = regularised; j < o->dimension; j++)
         gradient[j] *= factor;
@@ -126,7 +126,7 @@ static void traverse_part(void *context, size_t part, double *scratch)
     struct pass *pass = context;
     const fplt_objective *o = pass->o;
     fplt__records_room room = fplt__records_divide(o, scratch);
-    size_t vector = o->outputs * o->columns, first = part * pass->shard->part;
+    size_t vector = fplt__records_vector(o), first = part * pass->shard->part;
     size_t left = pass->shard->matrix.rows - first;
     size_t end = first + (left < pass->shard->part ? left : pass->shard->part);
     double *sums =
@@ -142,7 +142,7 @@ static void traverse_part(void *context, size_t part, double *scratch)
 /* All parts, into the numbers of the first. */
 static void traverse(struct pass *pass, const fplt__records_room *room, double *scratch)
 {
-    size_t parts = fplt__shard_parts(pass->shard), vector = pass->o->outputs * pass->o->columns;
+    size_t parts = fplt__shard_parts(pass->shard), vector = fplt__records_vector(pass->o);
     pass->partial = room->partial;
     if (parts == 1) {
         traverse_part(pass, 0, scratch);
@@ -333,6 +333,7 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
     fplt__matrix some = shard->matrix;
     fplt__block block = fplt__records_block_of(o, room, count, room->label, NULL, NULL);
     pick_rows(o, &some, rows, count, weights, 0, room->rows, slopes);
+    fplt__records_share(o, &block, weights, slopes);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room->label);
     for (size_t r = 0; shard->offset && r < count; r++)
@@ -391,7 +392,7 @@ static fplt_status any_batch(const fplt_objective *o, uint32_t agent, const doub
     fplt__records_room room = fplt__records_divide(o, scratch);
     const double *weights = fplt__records_gather(o, x, room.weights);
     double *sums = place_of_sums(o, &room, gradient);
-    memset(sums, 0, o->outputs * o->columns * sizeof *sums);
+    memset(sums, 0, fplt__records_vector(o) * sizeof *sums);
     for (size_t first = 0; first < count; first += o->chunk)
         add_batch(o, shard, rows + first, count - first < o->chunk ? count - first : o->chunk,
                   weights, &room, sums);

@@ -86,6 +86,17 @@ static fplt_status check_fit(const fplt_objective *o, const fplt_objective_setti
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the loss %s is no sum over records, so clip has nothing to clip",
                               o->loss->name);
+    if (o->loss->shared && settings->clip > 0)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "the loss %s has coordinates beside the columns, whose gradients have "
+            "no bound: clip has no meaning with it",
+            o->loss->name);
+    if (o->loss->ordered && !settings->intercept)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "the loss %s has thresholds, of which the first is the intercept's: "
+                              "set intercept to yes",
+                              o->loss->name);
     if (o->loss->classes && fplt_dataset_all(dataset).offset)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "rows have one offset, but the loss %s has one output a class",
@@ -164,8 +175,10 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->agents = fplt_dataset_agents(dataset);
     o->features = fplt_dataset_features(dataset);
     o->columns = o->features + (settings->intercept != 0);
-    o->outputs = o->loss->classes ? fplt_dataset_outputs(dataset) : 1;
-    o->dimension = o->outputs * o->columns;
+    o->classes = fplt__task_classifies(o->task) ? fplt_dataset_outputs(dataset) : 0;
+    o->outputs = o->loss->classes ? o->classes : 1;
+    o->shared = fplt__loss_shared(o->loss, o->classes);
+    o->dimension = o->outputs * o->columns + o->shared;
     o->intercepts = settings->intercept ? o->outputs : 0;
     o->clip = settings->clip;
     o->sparse = !fplt_dataset_all(dataset).dense;
@@ -179,7 +192,7 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
                              .stride = (o->columns + multiple - 1) / multiple * multiple};
     o->part_numbers = VECTORS * o->columns > MIN ? VECTORS * o->columns : MIN;
     o->chunk = o->loss->whole ? fplt__padded(most_rows(dataset))
-                              : chunk_for(o->sparse, o->columns, o->outputs);
+                              : chunk_for(o->sparse, o->columns, fplt__objective_margins(o));
     o->quadratic =
         o->loss->least == o->most && !o->loss->whole && regulariser->least == regulariser->most;
     return fplt__penalty_make(regulariser, settings->weight, settings->units, o->features,
@@ -188,7 +201,8 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
 
 static void divide_shards(fplt_objective *o)
 {
-    o->plain = o->outputs == 1 && !(o->clip > 0) && !o->row_weight && !o->offset && !o->loss->whole;
+    o->plain = fplt__objective_margins(o) == 1 && !(o->clip > 0) && !o->row_weight && !o->offset &&
+               !o->loss->whole;
     o->parts = 1;
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt__shard shard = fplt__shard_of(o, i);

@@ -46,11 +46,18 @@ const char *fplt__loss_lacks(const fplt__loss *loss)
         {"bend", loss->bend != NULL},
         {"hits", loss->hits || !(loss->tasks & classes)},
         {"most", loss->most > 0 || loss->most_of || loss->whole},
+        {"display", loss->display || !loss->shared},
+        {"unbounded", loss->unbounded || !loss->shared},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!parts[i].there)
             return parts[i].name;
     return NULL;
+}
+
+size_t fplt__loss_shared(const fplt__loss *loss, size_t classes)
+{
+    return loss->shared ? loss->shared(classes) : 0;
 }
 
 fplt_status fplt__regulariser_find(const char *name, const fplt__regulariser **regulariser,

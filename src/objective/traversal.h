@@ -11,12 +11,13 @@ extern const fplt__objective_kind fplt__objective_over_records;
 /* Room in the caller's scratch. The packed records have the intercept as last column; x has all
  * intercepts at its end. With several outputs the two orders differ, and x is gathered. */
 typedef struct fplt__records_room {
-    double *margins, *others;            /* outputs * chunk */
-    double *label, *number;              /* chunk: of a minibatch */
-    double *rows;                        /* chunk dense rows, of a minibatch */
-    double *whole;                       /* 2 * chunk, of a whole loss */
-    double *weights, *directions, *sums; /* outputs * columns, used where gathered */
-    double *partial;                     /* part_stride for every part but the first */
+    double *margins, *others; /* margins of a record * chunk */
+    double *label, *number;   /* chunk: of a minibatch */
+    double *rows;             /* chunk dense rows, of a minibatch */
+    double *whole;            /* 2 * chunk, of a whole loss */
+    double *weights, *directions,
+        *sums;       /* outputs * columns, used where gathered: nothing is shared there */
+    double *partial; /* part_stride for every part but the first */
 } fplt__records_room;
 
 static inline int fplt__records_gathers(const fplt_objective *o)
@@ -32,23 +33,29 @@ static inline size_t fplt__records_batch_room(const fplt_objective *o)
                : o->chunk * o->columns;
 }
 
+/* Numbers of a vector in the order of the packed columns, what all records share behind them. */
+static inline size_t fplt__records_vector(const fplt_objective *o)
+{
+    return o->outputs * o->columns + o->shared;
+}
+
 /* From the sums of one part to those of the next: threads that add to two of them share no cache line. */
 static inline size_t fplt__records_part_stride(const fplt_objective *o)
 {
     enum { LINE = 8 };
-    return o->outputs * o->columns + LINE;
+    return fplt__records_vector(o) + LINE;
 }
 
 static inline size_t fplt__records_scratch(const fplt_objective *o)
 {
-    return 2 * (o->outputs + 1) * o->chunk + fplt__records_batch_room(o) +
+    return 2 * (fplt__objective_margins(o) + 1) * o->chunk + fplt__records_batch_room(o) +
            (fplt__records_gathers(o) ? 3 * o->outputs * o->columns : 0) +
            (o->loss->whole ? 3 * o->chunk : 0) + (o->parts - 1) * fplt__records_part_stride(o);
 }
 
 static inline fplt__records_room fplt__records_divide(const fplt_objective *o, double *scratch)
 {
-    size_t block = o->outputs * o->chunk, vector = o->outputs * o->columns;
+    size_t block = fplt__objective_margins(o) * o->chunk, vector = o->outputs * o->columns;
     double *rest = scratch + 2 * block + 2 * o->chunk + fplt__records_batch_room(o);
     fplt__records_room room = {
         .margins = scratch,
@@ -96,7 +103,7 @@ static inline fplt__block fplt__records_block_of(const fplt_objective *o,
         .kernel = o->kernel,
         .parameter = o->parameter,
         .count = count,
-        .outputs = o->outputs,
+        .outputs = fplt__objective_margins(o),
         .stride = o->chunk,
         .label = label,
         .negative = negative,
@@ -116,11 +123,21 @@ static inline fplt__block fplt__records_block_at(const fplt_objective *o, const 
                                   shard->weight ? shard->weight + first : NULL);
 }
 
+/* The margins that all records share. */
+static inline void fplt__records_share(const fplt_objective *o, const fplt__block *block,
+                                       const double *weights, double *margins)
+{
+    for (size_t k = 0; k < o->shared; k++)
+        for (size_t r = 0; r < block->count; r++)
+            margins[(o->outputs + k) * block->stride + r] = weights[o->outputs * o->columns + k];
+}
+
 static inline void fplt__records_products(const fplt_objective *o, const fplt__matrix *a,
                                           size_t first, const fplt__block *block,
                                           const double *weights, double *margins)
 {
     o->kernel->all_margins(a, first, block->count, o->outputs, weights, margins, block->stride);
+    fplt__records_share(o, block, weights, margins);
 }
 
 /* Margins, the known part of them included. */
@@ -149,6 +166,9 @@ static inline void fplt__records_combine(const fplt_objective *o, const fplt__ma
                                          const double *slopes, double *sums)
 {
     o->kernel->all_combine(a, first, block->count, o->outputs, slopes, block->stride, sums);
+    for (size_t k = 0; k < o->shared; k++)
+        for (size_t r = 0; r < block->count; r++)
+            sums[o->outputs * o->columns + k] += slopes[(o->outputs + k) * block->stride + r];
 }
 
 /* Members of fplt__objective_kind, in hessian.c: sums over pairs of weights, row-major dimension x dimension. The

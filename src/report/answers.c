@@ -36,11 +36,22 @@ fplt_status fplt__answers_check(const fplt_model *model, const fplt_dataset *dat
     return FPLT_OK;
 }
 
+static int keeps_probabilities(const fplt_model *model)
+{
+    return model->outputs > 2 || model->kind->probabilities;
+}
+
+/* Numbers that are kept of a row. */
+static size_t width_of(const fplt_model *model)
+{
+    return keeps_probabilities(model) ? model->info.classes : model->outputs;
+}
+
 static fplt_status make_room(fplt__answers *answers, size_t rows, fplt_error *error)
 {
     const char *what = "the predictions";
     fplt_status status =
-        fplt__grow(&answers->number, &answers->number_capacity, rows * answers->model->outputs,
+        fplt__grow(&answers->number, &answers->number_capacity, rows * width_of(answers->model),
                    sizeof *answers->number, what, error);
     if (status)
         return status;
@@ -50,22 +61,18 @@ static fplt_status make_room(fplt__answers *answers, size_t rows, fplt_error *er
                                                      rows, sizeof *answers->actual, what, error);
 }
 
-static int keeps_probabilities(const fplt_model *model)
-{
-    return model->outputs > 2;
-}
-
 /* `own`: room for the outputs and the classes. */
 static void add_row(fplt__answers *answers, const fplt_rows *rows, size_t row, double *own)
 {
     const fplt_model *model = answers->model;
-    uint32_t classes = model->info.classes, outputs = model->outputs;
-    double *probabilities = own + outputs, predicted;
+    uint32_t classes = model->info.classes;
+    size_t width = width_of(model);
+    double *probabilities = own + model->outputs, predicted;
     size_t at = answers->rows++;
     fplt__model_answer(model, rows, row, own, model->kind->probable ? probabilities : NULL,
                        &predicted);
-    memcpy(answers->number + at * outputs, keeps_probabilities(model) ? probabilities : own,
-           outputs * sizeof *own);
+    memcpy(answers->number + at * width, keeps_probabilities(model) ? probabilities : own,
+           width * sizeof *own);
     if (!classes) {
         answers->actual[at] = rows->label[row];
         return;
@@ -98,20 +105,19 @@ fplt_status fplt__answers_add(fplt__answers *answers, const fplt_rows *rows, fpl
 
 fplt_status fplt__answers_order(fplt__answers *answers, const size_t *order, fplt_error *error)
 {
-    uint32_t outputs = answers->model->outputs;
+    size_t width = width_of(answers->model);
     double *number = NULL, *actual = NULL;
     uint32_t *called = NULL;
     const char *what = "the predictions";
     FPLT__ASSERT(!answers->weight);
     fplt_status status =
-        fplt__alloc_into(&number, answers->rows * outputs, sizeof *number, what, error);
+        fplt__alloc_into(&number, answers->rows * width, sizeof *number, what, error);
     if (!status)
         status = answers->called
                      ? fplt__alloc_into(&called, answers->rows, sizeof *called, what, error)
                      : fplt__alloc_into(&actual, answers->rows, sizeof *actual, what, error);
     for (size_t r = 0; !status && r < answers->rows; r++) {
-        memcpy(number + r * outputs, answers->number + order[r] * outputs,
-               outputs * sizeof *number);
+        memcpy(number + r * width, answers->number + order[r] * width, width * sizeof *number);
         if (called)
             called[r] = answers->called[order[r]];
         else
@@ -125,7 +131,7 @@ fplt_status fplt__answers_order(fplt__answers *answers, const size_t *order, fpl
     answers->number = number;
     answers->called = called;
     answers->actual = actual;
-    answers->number_capacity = answers->rows * outputs;
+    answers->number_capacity = answers->rows * width;
     answers->called_capacity = called ? answers->rows : 0;
     answers->actual_capacity = actual ? answers->rows : 0;
     return FPLT_OK;
@@ -159,7 +165,7 @@ double fplt__answers_predicted(const fplt__answers *answers, size_t row)
 
 const double *fplt__answers_probabilities(const fplt__answers *answers, size_t row, double *own)
 {
-    const double *number = answers->number + row * answers->model->outputs;
+    const double *number = answers->number + row * width_of(answers->model);
     if (keeps_probabilities(answers->model))
         return number;
     fplt__model_probabilities(answers->model, number, own);
@@ -169,8 +175,10 @@ const double *fplt__answers_probabilities(const fplt__answers *answers, size_t r
 double fplt__answers_strength(const fplt__answers *answers, size_t row, uint32_t class)
 {
     uint32_t outputs = answers->model->outputs;
-    const double *number = answers->number + row * outputs;
+    const double *number = answers->number + row * width_of(answers->model);
+    if (keeps_probabilities(answers->model))
+        return number[class];
     if (outputs == 1)
         return class ? number[0] : -number[0];
-    return outputs == 2 ? number[class] - number[1 - class] : number[class];
+    return number[class] - number[1 - class];
 }

@@ -171,6 +171,7 @@ static void measure_numbers(const fplt__answers *answers, size_t first, size_t c
                             fplt_quality *quality)
 {
     const fplt__loss *kind = answers->model->kind;
+    const double *shared = fplt__model_shared(answers->model);
     const double *actual = answers->actual;
     double squares = 0, mean = 0, spread = 0, deviance = 0;
     double all = weight_between(answers, first, count);
@@ -182,7 +183,7 @@ static void measure_numbers(const fplt__answers *answers, size_t first, size_t c
         squares += weight * gap * gap;
         spread += weight * (actual[i] - mean) * (actual[i] - mean);
         if (kind->deviance)
-            deviance += weight * kind->deviance(actual[i], predicted);
+            deviance += weight * kind->deviance(actual[i], predicted, shared);
     }
     quality->rmse = sqrt(squares / all);
     quality->r2 = spread > 0 ? 1 - squares / spread : NAN;

@@ -1,4 +1,5 @@
 /* Models in other programs' forms: ONNX, and coefficients by name. */
+#include "report/quantities.h"
 #include "report/export.h"
 
 #include <math.h>
@@ -78,9 +79,17 @@ static void fill_coefficients(const fplt_model *model, fplt_table *table)
         for (size_t j = 0; j < n; j++)
             add_row(model, table, k, fplt__model_feature_name(model, j, room, sizeof room),
                     weights[j], in_own_units(&model->transform, j, weights[j]));
-        if (info->intercept || model->transform.mean)
+        if ((info->intercept && !fplt__quantities_hide_intercept(model)) ||
+            (!info->intercept && model->transform.mean))
             add_row(model, table, k, "(intercept)", intercept,
                     own_intercept(model, weights, intercept));
+    }
+    double intercept = info->intercept ? info->weights[model->outputs * n] : 0;
+    for (size_t i = 0; i < fplt__quantities_count(model); i++) {
+        char name[256];
+        fplt__quantity_name(model, i, name, sizeof name);
+        add_row(model, table, 0, name, fplt__quantity_value(model, i, intercept),
+                fplt__quantity_value(model, i, own_intercept(model, info->weights, intercept)));
     }
 }
 

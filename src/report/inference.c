@@ -17,6 +17,7 @@
 #include "report/inference.h"
 #include "report/model.h"
 #include "report/model_access.h"
+#include "report/quantities.h"
 #include "report/report.h"
 
 fplt_summary_settings fplt_summary_defaults(void)
@@ -36,6 +37,8 @@ static double entropy(double x, double whole)
  * tells how the weights divide over the classes, or what labels sum to. NaN where it must be fitted. */
 static double null_losses(const fplt__loss *kind, size_t n, size_t intercepts, const double *facts)
 {
+    if (kind->shared)
+        return NAN;
     const double *slope = facts + FPLT__FACTS + n - intercepts;
     double records = facts[FPLT__FACT_RECORDS], at_zero = facts[FPLT__FACT_NULL_LOSSES], sum = 0;
     if (!intercepts)
@@ -168,6 +171,12 @@ static double two_sided(double statistic, double freedom)
                           : fplt__student_two_sided(statistic, freedom);
 }
 
+static void add_missing(fplt_table *table, int count)
+{
+    for (int i = 0; i < count; i++)
+        fplt__table_number(table, NAN, 3);
+}
+
 static void add_line(fplt_table *table, const struct form *form, double estimate, double deviation)
 {
     double statistic = estimate / deviation, half = form->reach * deviation;
@@ -228,11 +237,33 @@ static const char *name_of(const fplt_model *model, size_t feature, char *room, 
                                           : "(intercept)";
 }
 
-static void fill_table(const fplt_model *model, const fplt__estimates *made,
-                       const struct form *form, fplt_table *table)
+/* What the loss shows of coordinates that all rows share: no ratios, and tests where they mean something. */
+static fplt_status add_quantities(const fplt_model *model, const fplt__estimates *made,
+                                  const struct form *form, fplt_table *table, fplt_error *error)
+{
+    char room[256];
+    struct form own = *form;
+    own.ratio = 0;
+    own.tests = form->tests && model->kind->display && model->kind->display->has_tests;
+    for (size_t i = 0; i < fplt__quantities_count(model); i++) {
+        double value, deviation;
+        fplt_status status = fplt__quantity_estimate(model, made, i, &value, &deviation, error);
+        if (status)
+            return status;
+        fplt__quantity_name(model, i, room, sizeof room);
+        fplt__table_text(table, room);
+        add_line(table, &own, value, deviation);
+        add_missing(table, form->tests && !own.tests ? 4 : 0);
+        add_missing(table, form->ratio ? 1 + 2 * form->tests : 0);
+    }
+    return FPLT_OK;
+}
+
+static fplt_status fill_table(const fplt_model *model, const fplt__estimates *made,
+                              const struct form *form, fplt_table *table, fplt_error *error)
 {
     size_t n = made->n, features = model->info.features, outputs = model->outputs;
-    size_t columns = features + (model->info.intercept != 0);
+    size_t columns = features + (model->info.intercept && !fplt__quantities_hide_intercept(model));
     char room[32];
     for (size_t k = outputs > 1; k < outputs; k++)
         for (size_t j = 0; j < columns; j++) {
@@ -243,6 +274,7 @@ static void fill_table(const fplt_model *model, const fplt__estimates *made,
             add_line(table, form, made->kept[own] ? made->estimate[own] : NAN,
                      made->kept[own] ? sqrt(made->covariance[own * n + own]) : NAN);
         }
+    return add_quantities(model, made, form, table, error);
 }
 
 /* What stands against it */
@@ -349,6 +381,8 @@ static void write_notes(const fplt_model *model, const fplt_summary_settings *se
     if (inference->penalised)
         write_refit(model, notes);
     write_left_out(model, made, notes);
+    if (model->kind->display)
+        fplt__buffer_format(notes, "%s\n", model->kind->display->note);
     if (made->flaw)
         fplt__buffer_format(notes, "%s\n", made->flaw);
     if (model->outputs > 1)
@@ -387,8 +421,8 @@ fplt_status fplt_model_summary(const fplt_model *model, const fplt_summary_setti
     struct form form = form_of(model, &made, settings->level);
     write_notes(model, settings, &made, &text);
     if (!(status = create_table(model, &form, table, error))) {
-        fill_table(model, &made, &form, *table);
-        status = take_notes(&text, notes, error);
+        if (!(status = fill_table(model, &made, &form, *table, error)))
+            status = take_notes(&text, notes, error);
     }
     fplt__buffer_clear(&text);
     fplt__estimates_clear(&made);

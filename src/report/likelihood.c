@@ -55,12 +55,13 @@ static double log_likelihood(const fplt_model *model, double losses)
     return (inference->log_weights - rows * (log(2 * M_PI) + 1 + log(2 * losses / rows))) / 2;
 }
 
-/* Intercepts that were estimated. */
+/* Intercepts that were estimated, and what all rows share: all that the null model has. */
 static double intercepts_of(const fplt_model *model)
 {
+    double shared = (double)fplt__loss_shared(model->kind, model->info.classes);
     if (!model->info.intercept)
-        return 0;
-    return model->outputs > 1 ? model->outputs - 1 : 1;
+        return shared;
+    return model->outputs > 1 ? model->outputs - 1 : 1 + shared;
 }
 
 static void compare_squares(const fplt_model *model, double tested, fplt_fit *fit)
@@ -117,7 +118,7 @@ static void compare(const fplt_model *model, fplt_fit *fit)
         compare_squares(model, tested, fit);
         return;
     }
-    if (!(tested > 0))
+    if (!(tested > 0) || isnan(fit->null_log_likelihood))
         return;
     fit->chi_squared = fmax(0, 2 * (fit->log_likelihood - fit->null_log_likelihood));
     fit->chi_freedom = tested;

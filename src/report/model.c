@@ -116,12 +116,18 @@ static fplt_status check_info(const fplt_model_info *info, const fplt__loss **ki
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "features is %zu, but it must be a whole number from 1 to 4294967295",
                               info->features);
-    if (info->dimension != *outputs * a_output)
+    size_t shared = fplt__loss_shared(*kind, info->classes);
+    if (info->dimension != *outputs * a_output + shared)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "weights has %zu numbers, but it must have %u x %zu (outputs x "
-                              "features%s)",
+                              "features%s) and %zu that all rows share",
                               info->dimension, *outputs, a_output,
-                              info->intercept ? " and an intercept" : "");
+                              info->intercept ? " and an intercept" : "", shared);
+    if ((*kind)->ordered && !info->intercept)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "intercept is false, but the loss %s has thresholds, of which the "
+                              "first is the intercept's",
+                              info->loss);
     if (strcmp(info->loss, "huber") == 0 && !(info->huber_delta > 0 && isfinite(info->huber_delta)))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "huber_delta is %g, but it must be a number above 0",

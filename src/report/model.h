@@ -58,6 +58,8 @@ fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_infe
 /* FPLT_BAD_VALUE where the rows have other features than the model. */
 fplt_status fplt__model_check_rows(const fplt_model *model, const fplt_rows *rows,
                                    fplt_error *error);
+/* The coordinates that all rows share, behind the others. */
+const double *fplt__model_shared(const fplt_model *model);
 /* From the scores of a row: the probability of each class, of models that have them; and the class or the value. */
 void fplt__model_probabilities(const fplt_model *model, const double *scores,
                                double *probabilities);

@@ -276,7 +276,7 @@ static fplt_status classify(struct draft *draft, fplt_error *error)
     size_t outputs = info->classes, n = info->features;
     int probable = fplt_model_has_probabilities(draft->model);
     fplt_status status;
-    if (draft->model->kind->probability)
+    if (draft->model->kind->probability || draft->model->kind->ordered)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the probabilities of the loss %s have no linear classifier in ONNX: "
                               "export its coefficients as JSON or CSV",

@@ -371,8 +371,8 @@ static fplt_status test_columns(struct fit *pooled, struct fit *within, struct s
 
 static int is_testable(const fplt_objective *o)
 {
-    if (!o->loss || !o->loss->likelihood || o->loss->whole || o->loss->pearson || o->outputs != 1 ||
-        o->intercepts != 1 || o->clip > 0 || !o->weighed || o->agents < 2)
+    if (!o->loss || !o->loss->likelihood || o->loss->whole || o->loss->pearson || o->loss->shared ||
+        o->outputs != 1 || o->intercepts != 1 || o->clip > 0 || !o->weighed || o->agents < 2)
         return 0;
     for (uint32_t i = 0; i < o->agents; i++)
         if (!o->place[i].here)

@@ -296,8 +296,20 @@ int fplt_model_has_probabilities(const fplt_model *model)
     return model->kind->probable;
 }
 
+const double *fplt__model_shared(const fplt_model *model)
+{
+    return model->info.weights + model->info.dimension -
+           fplt__loss_shared(model->kind, model->info.classes);
+}
+
 void fplt__model_probabilities(const fplt_model *model, const double *scores, double *probabilities)
 {
+    if (model->kind->probabilities) {
+        model->kind->probabilities(scores[0], fplt__model_shared(model),
+                                   fplt__loss_shared(model->kind, model->info.classes),
+                                   probabilities);
+        return;
+    }
     if (model->kind->probability) {
         probabilities[0] = model->kind->probability(-scores[0]);
         probabilities[1] = model->kind->probability(scores[0]);
@@ -322,6 +334,9 @@ double fplt__model_predicted(const fplt_model *model, const double *scores)
 {
     if (!fplt__task_classifies(model->info.task))
         return model->kind->exponential ? exp(scores[0]) : scores[0];
+    if (model->kind->ordered)
+        return (double)model->kind->likeliest(scores[0], fplt__model_shared(model),
+                                              fplt__loss_shared(model->kind, model->info.classes));
     if (model->outputs == 1)
         return scores[0] > 0;
     uint32_t best = 0;

@@ -93,16 +93,40 @@ static void hold_others(const struct pooled *p)
 
 static fplt_status no_minimiser(const fplt__loss *kind, fplt_error *error)
 {
-    const char *reason = kind->counts ? "some columns tell perfectly which rows have a count of 0"
-                         : kind->whole
-                             ? "a column, or a sum of columns, puts the events in their exact order"
-                         : kind->probable ? "the columns separate the classes perfectly"
-                                          : "the cost has no single minimiser";
+    const char *reason =
+        kind->counts && kind->shared
+            ? "the counts vary no more than those of Poisson, or some columns tell "
+              "perfectly which rows have a count of 0"
+        : kind->counts   ? "some columns tell perfectly which rows have a count of 0"
+        : kind->whole    ? "a column, or a sum of columns, puts the events in their exact order"
+        : kind->probable ? "the columns separate the classes perfectly"
+                         : "the cost has no single minimiser";
     return fplt_error_set(
         error, FPLT_UNREACHABLE,
         "there is no fit without a penalty: %s, so that coefficients grow without "
         "end; keep the penalty, or leave such columns out",
         reason);
+}
+
+/* The factor of the Hessian. Costs with shared coordinates are not convex: where it is not positive definite, a multiple of
+ * the identity is added, the least of a rising sequence. Zero where it stays singular. */
+static int factor(const struct pooled *p)
+{
+    size_t n = p->n;
+    double shift = 0, largest = 0;
+    const fplt__kernel *kernel = fplt__objective_arithmetic(p->objective);
+    memcpy(p->part, p->hessian, n * n * sizeof(double));
+    for (size_t j = 0; j < n; j++)
+        largest = fmax(largest, fabs(p->hessian[j * n + j]));
+    while (!fplt__cholesky_factor(kernel, p->hessian, n)) {
+        shift = shift > 0 ? 16 * shift : 1e-12 * largest;
+        if (!p->objective->shared || !(shift > 0) || !isfinite(shift))
+            return 0;
+        memcpy(p->hessian, p->part, n * n * sizeof(double));
+        for (size_t j = 0; j < n; j++)
+            p->hessian[j * n + j] += shift;
+    }
+    return 1;
 }
 
 /* One damped step; `gain` is half the squared Newton decrement, the fall that is expected. */
@@ -113,7 +137,7 @@ static fplt_status newton_step(const struct pooled *p, double *x, double *gain, 
     if (status || (status = sum_value(p, x, &value)))
         return fplt_error_set(error, status, "the loss cannot be computed");
     hold_others(p);
-    if (!fplt__cholesky_factor(fplt__objective_arithmetic(p->objective), p->hessian, p->n))
+    if (!factor(p))
         return no_minimiser(p->objective->loss, error);
     memcpy(p->step, p->gradient, p->n * sizeof(double));
     fplt__cholesky_solve(p->hessian, p->n, p->step);
@@ -174,6 +198,7 @@ static fplt_status choose_kept(const struct pooled *p, const fplt_model *model, 
     if ((status = fplt__coefficient_order(model, &order, &count, error)))
         return status;
     fplt__keep_independent(p->hessian, p->n, order, count, p->part, p->kept);
+    memset(p->kept + p->n - p->objective->shared, 1, p->objective->shared);
     fplt__free(order);
     return FPLT_OK;
 }
@@ -205,7 +230,7 @@ static fplt_status fit_null(const struct pooled *p, double *losses, fplt_error *
     if (status)
         return status;
     if (!(status = fplt__alloc_into(&x, p->n, sizeof *x, "the refit", error))) {
-        for (size_t j = p->n - o->intercepts; j < p->n; j++)
+        for (size_t j = fplt__objective_regularised(o); j < p->n; j++)
             null.kept[j] = p->kept[j];
         if (!(status = minimise(&null, x, error)) && !(status = sum_value(&null, x, losses)))
             *losses *= o->unit;

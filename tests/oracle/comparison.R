@@ -202,6 +202,90 @@ linked("probit, whole weights", glm(y ~ a + b + c, probit, d, weights = w))
 linked("probit, two categories", glm(y ~ a + k + s, probit, d))
 linked_sandwich("probit, robust", glm(y ~ a + b + c, probit, d))
 
+# Negative binomial. glm.nb stops where the likelihood changes by 1e-8 of itself: Newton steps in the coefficients and
+# log theta, with derivatives by trigamma, take its estimates to the end.
+counted <- function(fit, x, y, w, o) {
+    p <- ncol(x)
+    at <- c(coef(fit), log(fit$theta))
+    for (step in 1:50) {
+        mu <- exp((x %*% at[1:p])[, 1] + o)
+        th <- exp(at[p + 1])
+        slope_m <- th * (mu - y) / (mu + th)
+        slope_t <- log(th / (mu + th)) + 1 - (y + th) / (mu + th) + digamma(y + th) - digamma(th)
+        info <- trigamma(th) - trigamma(y + th) - 1 / th + 2 / (mu + th) - (y + th) / (mu + th)^2
+        scores <- cbind(x * slope_m, -slope_t * th)
+        hessian <- matrix(0, p + 1, p + 1)
+        hessian[1:p, 1:p] <- crossprod(x * sqrt(w * mu * th * (y + th) / (mu + th)^2))
+        hessian[p + 1, 1:p] <- hessian[1:p, p + 1] <- crossprod(x, w * th * mu * (mu - y) / (mu + th)^2)
+        hessian[p + 1, p + 1] <- sum(w * (info * th^2 - slope_t * th))
+        at <- at - solve(hessian, colSums(w * scores))
+    }
+    expected <- hessian
+    expected[1:p, 1:p] <- crossprod(x * sqrt(w * mu * th / (mu + th)))
+    expected[p + 1, 1:p] <- expected[1:p, p + 1] <- 0
+    list(coefficients = at[1:p], theta = th, bread = solve(expected), scores = scores * w,
+         log_likelihood = sum(w * dnbinom(y, size = th, mu = mu, log = TRUE)))
+}
+negative_binomial <- function(case, d, w = rep(1, nrow(d)), o = rep(0, nrow(d)), robust = FALSE) {
+    x <- cbind("(Intercept)" = 1, a = d$a, b = d$b)
+    d$w <- w
+    d$o <- o
+    fit <- counted(glm.nb(y ~ a + b + offset(o), d, weights = w), x, d$y, w, o)
+    null <- counted(glm.nb(y ~ 1 + offset(o), d, weights = w), x[, 1, drop = FALSE], d$y, w, o)
+    covariance <- if (robust) fit$bread %*% crossprod(fit$scores) %*% fit$bread else fit$bread
+    error <- sqrt(diag(covariance))
+    chi <- 2 * (fit$log_likelihood - null$log_likelihood)
+    keep_wald(case, colnames(x), fit$coefficients, error[1:3], theta = fit$theta, theta_error = fit$theta * error[4],
+              log_likelihood = fit$log_likelihood, aic = 8 - 2 * fit$log_likelihood,
+              bic = 4 * log(nrow(d)) - 2 * fit$log_likelihood, rows = nrow(d), chi_squared = chi,
+              chi_p = pchisq(chi, 2, lower.tail = FALSE), ratio = exp(fit$coefficients))
+}
+library(MASS)
+d <- read("episodes")
+negative_binomial("negative binomial", d)
+negative_binomial("negative binomial, whole weights", d, w = d$w)
+negative_binomial("negative binomial, offset", d, o = d$o)
+negative_binomial("negative binomial, robust", d, robust = TRUE)
+
+# Ordered classes: polr, then Newton steps in coefficients and thresholds.
+ordinal <- function(case, d, formula, w = rep(1, nrow(d)), robust = FALSE) {
+    d$y <- factor(d$y)
+    d$w <- w
+    fit <- polr(formula, d, weights = w)
+    x <- model.matrix(formula, d)[, -1, drop = FALSE]
+    y <- as.integer(d$y)
+    p <- ncol(x)
+    q <- length(fit$zeta)
+    at <- c(coef(fit), fit$zeta)
+    upper <- cbind(-x, outer(y, 1:q, "=="))
+    lower <- cbind(-x, outer(y - 1, 1:q, "=="))
+    for (step in 1:50) {
+        zeta <- c(-Inf, at[p + 1:q], Inf)
+        eta <- (x %*% at[1:p])[, 1]
+        a <- zeta[y + 1] - eta
+        b <- zeta[y] - eta
+        both <- plogis(a) - plogis(b)
+        scores <- -(upper * dlogis(a) - lower * dlogis(b)) / both
+        bent <- function(u) dlogis(u) * (1 - 2 * plogis(u))
+        hessian <- crossprod(scores * sqrt(w)) - crossprod(upper, upper * (w * bent(a) / both)) +
+            crossprod(lower, lower * (w * bent(b) / both))
+        at <- at - solve(hessian, colSums(w * scores))
+    }
+    log_likelihood <- sum(w * log(both))
+    bread <- solve(hessian)
+    covariance <- if (robust) bread %*% crossprod(scores * w) %*% bread else bread
+    share <- tapply(w, y, sum) / sum(w)
+    chi <- 2 * (log_likelihood - sum(w * log(share[y])))
+    keep_wald(case, c(colnames(x), names(fit$zeta)), at, sqrt(diag(covariance)), log_likelihood = log_likelihood,
+              aic = 2 * (p + q) - 2 * log_likelihood, bic = (p + q) * log(nrow(d)) - 2 * log_likelihood, rows = nrow(d),
+              chi_squared = chi, chi_p = pchisq(chi, p, lower.tail = FALSE), ratio = exp(at[1:p]))
+}
+d <- read("grades")
+ordinal("ordinal", d, y ~ a + b)
+ordinal("ordinal, whole weights", d, y ~ a + b, w = d$w)
+ordinal("ordinal, a category", d, y ~ a + k)
+ordinal("ordinal, robust", d, y ~ a + b, robust = TRUE)
+
 # Several classes, as a log-linear model with an effect of every row [Baker 1994]
 d <- read("kinds")
 long <- data.frame(row = factor(rep(seq_len(nrow(d)), each = 3)), class = factor(rep(c("p", "q", "r"), nrow(d))))

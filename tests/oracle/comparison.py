@@ -67,6 +67,13 @@ def kind(row, source):
     return "r"
 
 
+def grade(margin, source):
+    """Of four classes in their order, with logistic errors."""
+    draw = source.random()
+    latent = margin + math.log(draw / (1 - draw))
+    return "1low 2fair 3good 4high".split()[sum(latent > threshold for threshold in (-1.5, 0.2, 1.4))]
+
+
 def weight(row, source):
     return round(0.2 + 2 * source.random(), 3)
 
@@ -108,6 +115,13 @@ DATA = {
         9, 48, a=lambda row, s: [-2, -1, 0.5, 3][row["number"] // 3 % 4], site=lambda row, s: f"s{row['number'] % 3}",
         y=lambda row, s: round(1 + row["a"] / 2 + [0, 2, -1][int(row["site"][1])] + normal(row, s), 4)),
     "kinds": columns_of(5, 90, a=normal, b=normal, y=kind),
+    "episodes": columns_of(  # Poisson with gamma means: negative binomial
+        9, 150, a=normal, b=normal, o=lambda row, s: round(normal(row, s) / 3, 4), w=whole_weight,
+        y=lambda row, s: poisson(-math.exp(0.6 + 0.5 * row["a"] - 0.3 * row["b"] + row["o"]) / 2 *
+                                 math.log(s.random() * s.random()), s)),
+    "grades": columns_of(
+        10, 160, a=normal, b=normal, k=level(["x", "y", "z"]), w=whole_weight,
+        y=lambda row, s: grade(row["a"] - 0.5 * row["b"] + 0.6 * (row["k"] == "y"), s)),
     "times": columns_of(
         6, 120, site=level(["s0", "s1", "s2"]), a=normal, b=normal, w=weight,
         time=lambda row, s: math.ceil(-8 * math.log(s.random()) * math.exp(-0.5 * row["a"])),
@@ -185,7 +199,7 @@ class Case:
             words += ["--ties", self.ties]
         if self.sites:
             words += ["--site-effects", "fixed"]
-        if self.loss in ("least-squares", "poisson", "gamma") and not schema:
+        if self.loss in ("least-squares", "poisson", "gamma", "negative-binomial") and not schema:
             words += ["--task", "regression"]
         run(folder, *words)
 
@@ -199,26 +213,31 @@ class Case:
         lines = [line for line in told["coefficients"] if line["coefficient"] is not None and
                  (self.only is None or line["name"] in self.only)]
         lines = lines if self.loss == "softmax" else sorted(lines, key=lambda l: l["name"] != "(intercept)")
+        extra = [line for line in lines if line["name"] == "(theta)"]  # an estimate and its error, and no test
+        lines = [line for line in lines if line["name"] != "(theta)"]
         found = {name: [line[name] for line in lines] for name in self.lines}
+        for line in extra:
+            found.update(theta=[line["coefficient"]], theta_error=[line["std_error"]])
         found.update({name: [told["fit"][name]] for name in self.fit})
         if self.ratio:
-            found["ratio"] = [line[self.ratio] for line in lines]
+            found["ratio"] = [line[self.ratio] for line in lines if line[self.ratio] is not None]
         found["names"] = [line["name"] for line in lines]
         return found
 
 
 class Judged:
     """A model whose linear predictor is one column of the data."""
-    def __init__(self, columns, loss, measures):
-        self.columns, self.loss, self.measures = columns, loss, measures
+    def __init__(self, columns, loss, measures, shared=()):
+        self.columns, self.loss, self.measures, self.shared = columns, loss, measures, shared
 
     def answer(self, folder):
         Case("judged", self.columns, self.loss, [], []).write(folder)
         run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--quiet", "--loss", self.loss,
             "--label", self.columns[-1], "--row-weight", "w", "--rounds", "2", "--standardise", "no",
-            *([] if self.loss in ("logistic", "probit") else ["--task", "regression"]), "--intercept", "yes")
+            *([] if self.loss in ("logistic", "probit", "ordinal") else ["--task", "regression"]), "--intercept", "yes")
         model = json.loads((folder / "out/model.json").read_text())
-        model["weights"] = [1.0, 0.0]
+        model["weights"][:2] = [1.0, 0.0]
+        model["weights"][2:] = [math.log(size) for size in self.shared]
         (folder / "m.json").write_text(json.dumps(model))
         told = json.loads(run(folder, "evaluate", "m.json", "d.csv", "--json").stdout)
         assert told["weighted"] is True
@@ -247,6 +266,16 @@ def amounts(columns, robust=False, **more):
 
 def probit(columns, robust=False, **more):
     return Case("classes", columns + ["y"], "probit", WALD, [] if robust else WALD_FIT, robust, **more)
+
+
+def episodes(columns, robust=False, **more):
+    return Case("episodes", columns + ["y"], "negative-binomial", WALD, [] if robust else WALD_FIT, robust,
+                ratio=None if robust else "rate_ratio", **more)
+
+
+def grades(columns, robust=False, **more):
+    return Case("grades", columns + ["y"], "ordinal", WALD, [] if robust else WALD_FIT, robust,
+                ratio=None if robust else "odds_ratio", **more)
 
 
 def survival(columns, ties, robust=False, **more):
@@ -301,6 +330,14 @@ CASES = {
     "ridge": Case("numbers", ["a", "b", "c", "y"], "least-squares", ["coefficient"], [], penalised=True),
     "effects of sites in a balanced design": Case("balanced", ["site", "a", "y"], "least-squares", ["coefficient", "std_error", "t"], [],
                                                   sites=True, only=["a"]),
+    "negative binomial": episodes(["a", "b"]),
+    "negative binomial, whole weights": episodes(["a", "b", "w"], weight="w"),
+    "negative binomial, offset": episodes(["a", "b", "o"]),
+    "negative binomial, robust": episodes(["a", "b"], robust=True),
+    "ordinal": grades(["a", "b"]),
+    "ordinal, whole weights": grades(["a", "b", "w"], weight="w"),
+    "ordinal, a category": grades(["a", "k"]),
+    "ordinal, robust": grades(["a", "b"], robust=True),
     "multinomial": Case("kinds", ["a", "b", "y"], "softmax", WALD, []),
     "evaluate, weighted regression": Judged(["p", "w", "y"], "least-squares", ["rmse", "r2", "loss"]),
     "evaluate, weighted classes": Judged(
@@ -391,7 +428,7 @@ def tell(golden):
 def page(results):
     lines = ["# Comparison with R", "",
              "`fedplt summary --refit` and `fedplt evaluate` compute the numbers of `lm`, `glm`, `coxph` (package",
-             "survival), `lm.ridge` (MASS) and `lmer` (lme4) from sums over the sites. This table is written by `tests/oracle/comparison.py PROGRAM --write`",
+             "survival), `lm.ridge`, `glm.nb`, `polr` (MASS) and `lmer` (lme4) from sums over the sites. This table is written by `tests/oracle/comparison.py PROGRAM --write`",
              "with R 4.2; `make check` compares every number again with R's, which are in `tests/golden/comparison.json`,",
              f"and fails where one differs by more than {TOLERANCE:g} of itself.", "",
              "| case | quantity | numbers | largest relative difference |", "|---|---|---|---|"]
@@ -403,12 +440,17 @@ def page(results):
                          f"| {name} | {quantity.replace('_', ' ')} | {numbers} | 0 |")
     lines += ["", f"{count} comparisons of {total} numbers in {len(results)} cases.", "",
               "What is compared: coefficients, standard errors, t or z with their p-values and 95 % intervals; odds, rate, mean",
-              "and hazard ratios; the dispersion of gamma (Pearson); log-likelihood, AIC, BIC (with survival times counted by events, as R does);",
+              "and hazard ratios; the dispersion of gamma (Pearson), theta of the negative binomial with its error, thresholds between",
+              "ordered classes; log-likelihood, AIC, BIC (with survival times counted by events, as R does);",
               "likelihood-ratio and F tests; R-squared; weighted measures of predictions. Robust errors are HC0, without a",
               "factor for small samples, with least squares by Student's distribution; those of Cox regression are R's",
               "`robust = TRUE`, which R chooses by itself where weights are not whole numbers. Several classes are compared with the first one; R's numbers are those of the",
               "equivalent log-linear model. The ridge is the model itself, with standardised columns and `lambda` = eps x rows in `lm.ridge`.",
-              "Fixed effects of sites are those of `lmer(y ~ a + (1 | site))` where every site has the same values of the column.", "", "Next: [clinical use](clinical.md)."]
+              "Fixed effects of sites are those of `lmer(y ~ a + (1 | site))` where every site has the same values of the column.",
+              "Negative binomial and ordinal models are fitted by `glm.nb` and `polr` (package MASS), whose",
+              "estimates are then improved by Newton steps with the derivatives written out, because both stop early and `polr` takes its",
+              "errors from differences. Errors condition on theta as in `glm.nb`; robust errors do not. Likelihood-ratio tests fit theta",
+              "again in the null model.", "", "Next: [clinical use](clinical.md)."]
     return "\n".join(lines) + "\n"
 
 

@@ -13,6 +13,7 @@
 #include "federation/plan/run_design.h"
 #include "job/job.h"
 #include "prox/prox_access.h"
+#include "objective/objective_access.h"
 #include "report/inference.h"
 #include "report/model.h"
 
@@ -154,7 +155,7 @@ static fplt_status infer(const fplt__plan_resolution *terms, const double *infor
                          fplt_inference *inference, fplt_error *error)
 {
     size_t n = terms->job.dimension, square = n * n;
-    size_t intercepts = terms->job.cost.intercept ? n / (terms->job.form.features + 1) : 0;
+    size_t intercepts = fplt__objective_intercepts(terms->job.objective);
     fplt_status status;
     if (!information)
         return FPLT_OK;

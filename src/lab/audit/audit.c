@@ -406,7 +406,7 @@ static fplt_status make_worker(struct fplt__audit *audit, unsigned number, fplt_
         return status;
     worker->sum = worker->after + 2 * n;
     return fplt__job_composite(audit->job->settings, n,
-                               fplt__objective_intercepts(audit->job->objective), &worker->prox,
+                               fplt__objective_unpenalised(audit->job->objective), &worker->prox,
                                error);
 }
 

@@ -172,7 +172,7 @@ static fplt_status make_case(const fplt_comparison *comparison,
     const fplt_job_view *view = fplt_job_get_view(stage->job);
     size_t n = fplt_objective_dimension(view->objective);
     fplt_status status = fplt__job_prox(view, comparison->settings, n,
-                                        fplt__objective_intercepts(view->objective), prox, error);
+                                        fplt__objective_unpenalised(view->objective), prox, error);
     *one = (fplt__case){.objective = view->objective,
                         .impatient = 1,
                         .stop = comparison->wanted.stop,

@@ -27,6 +27,13 @@ static void complete_losses(void **state)
 }
 
 /* Each part taken from a complete one: the name of the part is the answer. */
+static size_t no_shared(size_t classes)
+{
+    return classes;
+}
+
+static const fplt__display no_display = {.note = ""};
+
 static void a_loss_without_a_part(void **state)
 {
     (void)state;
@@ -47,6 +54,11 @@ static void a_loss_without_a_part(void **state)
     LACKS(bend);
     LACKS(hits);
     LACKS(most);
+    loss.shared = no_shared;
+    loss.unbounded = 1;
+    loss.display = &no_display;
+    LACKS(display);
+    LACKS(unbounded);
 #undef LACKS
 }
 
@@ -68,6 +80,14 @@ static int is_hit(const fplt__loss *loss, fplt_task task, const double *row, dou
                   const double *x)
 {
     double best = -INFINITY;
+    if (loss->ordered) {
+        double score = x[FEATURES];
+        for (size_t j = 0; j < FEATURES; j++)
+            score += row[j] * x[j];
+        size_t classes = task == FPLT_TASK_BINARY ? 2 : 4,
+               own = (size_t)(task == FPLT_TASK_BINARY ? label > 0 : label);
+        return loss->likeliest(score, x + FEATURES + 1, fplt__loss_shared(loss, classes)) == own;
+    }
     size_t outputs = loss->classes ? task == FPLT_TASK_BINARY ? 2 : 4 : 1, chosen = 0;
     for (size_t k = 0; k < outputs; k++) {
         double score = 0;
@@ -102,6 +122,7 @@ static void check_loss(const fplt__loss *loss, fplt_task task)
     fplt_objective_settings settings = fplt_objective_defaults();
     settings.loss = loss->name;
     settings.regulariser = "none";
+    settings.intercept = loss->ordered;
     assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
     size_t n = fplt_objective_dimension(o);
     double *scratch = calloc(fplt_objective_scratch(o), sizeof *scratch);

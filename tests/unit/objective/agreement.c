@@ -19,6 +19,8 @@ static const struct {
     {"softmax", FPLT_TASK_BINARY},
     {"probit", FPLT_TASK_BINARY},
     {"gamma", FPLT_TASK_REGRESSION},
+    {"ordinal", FPLT_TASK_CLASSES},
+    {"ordinal", FPLT_TASK_BINARY},
 };
 
 enum { PAIRS = sizeof pairs / sizeof *pairs };
@@ -107,10 +109,10 @@ static void every_loss(void **state)
             fplt_objective_settings settings = fplt_objective_defaults();
             settings.loss = pairs[i].loss;
             settings.regulariser = regularisers[variant % 3];
-            settings.intercept = variant / 6 % 2;
+            settings.intercept = variant / 6 % 2 || problem_needs_intercept(settings.loss);
             settings.weigh_rows = settings.intercept;
             settings.huber_delta = 0.8;
-            settings.clip = variant / 12 % 2 ? 1.1 : 0;
+            settings.clip = variant / 12 % 2 && !problem_is_shared(settings.loss) ? 1.1 : 0;
             compare(&p, &settings, ++seed);
         }
 }
@@ -133,7 +135,7 @@ static void same_numbers(void **state)
                          .same = variant % 2 ? 1 : -0.75};
             fplt_objective_settings settings = fplt_objective_defaults();
             settings.loss = pairs[i].loss;
-            settings.intercept = variant / 2 % 2;
+            settings.intercept = variant / 2 % 2 || problem_needs_intercept(settings.loss);
             compare(&p, &settings, ++seed);
             fplt_objective *o = problem_objective(&p, seed, &settings);
             assert_int_equal(!fplt__shard_of(o, 1).matrix.value,
@@ -149,7 +151,7 @@ static void clipping_bounds_every_record(void **state)
 {
     (void)state;
     for (size_t i = 0; i < PAIRS; i++)
-        for (int sparse = 0; sparse < 2; sparse++) {
+        for (int sparse = 0; sparse < 2 && !problem_is_shared(pairs[i].loss); sparse++) {
             problem p = {.task = pairs[i].task,
                          .positive = problem_is_positive(pairs[i].loss),
                          .features = 20,

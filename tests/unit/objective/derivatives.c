@@ -12,7 +12,8 @@ static const struct {
     {"least-squares", FPLT_TASK_BINARY}, {"least-squares", FPLT_TASK_REGRESSION},
     {"huber", FPLT_TASK_REGRESSION},     {"softmax", FPLT_TASK_BINARY},
     {"softmax", FPLT_TASK_CLASSES},      {"probit", FPLT_TASK_BINARY},
-    {"gamma", FPLT_TASK_REGRESSION},
+    {"gamma", FPLT_TASK_REGRESSION},     {"negative-binomial", FPLT_TASK_REGRESSION},
+    {"ordinal", FPLT_TASK_CLASSES},      {"ordinal", FPLT_TASK_BINARY},
 };
 
 static const char *const regularisers[] = {"ridge", "nonconvex", "none"};
@@ -42,7 +43,7 @@ static void everywhere(check run)
             fplt_objective_settings settings = fplt_objective_defaults();
             settings.loss = pairs[i].loss;
             settings.regulariser = regularisers[variant % 3];
-            settings.intercept = variant / 9 % 2;
+            settings.intercept = variant / 9 % 2 || problem_needs_intercept(settings.loss);
             settings.weigh_rows = variant / 18 % 2;
             settings.weight = 0.3;
             if (seed % 3 == 1) /* each regulariser, with and without */

@@ -39,6 +39,36 @@ static inline long double naive_loss(const char *loss, double delta, fplt_task t
         slope[0] = 1 - b / expl(m[0]);
         return b / expl(m[0]) + m[0];
     }
+    if (strcmp(loss, "negative-binomial") == 0) {
+        long double theta = expl(m[1]), mu = expl(m[0]), step = 1e-4L;
+        long double ratio = lgammal(b + theta) - lgammal(theta), digamma = 0;
+        for (int i = -2; i <= 2; i++) { /* five points: the error is of the fourth order */
+            const long double by[] = {1, -8, 0, 8, -1};
+            digamma += by[i + 2] * (lgammal(b + theta + i * step) - lgammal(theta + i * step)) /
+                       (12 * step);
+        }
+        slope[0] = (mu - b) * theta / (mu + theta);
+        slope[1] = theta * (logl(1 + mu / theta) - digamma) - slope[0];
+        return (b + theta) * logl(mu + theta) - b * m[0] - theta * m[1] - ratio;
+    }
+    if (strcmp(loss, "ordinal") == 0) {
+        size_t class = (size_t)(task == FPLT_TASK_BINARY ? (label > 0) : label);
+        long double above = 0, below = 0, upto = 1, below_slope = 0, upto_slope = 0;
+        for (size_t j = 0; j < outputs; j++) { /* the threshold above class j */
+            above += j ? expl(m[j]) : 0;
+            long double p = 1 / (1 + expl(m[0] - above));
+            if (j + 1 == class)
+                below = p, below_slope = p * (1 - p);
+            if (j == class)
+                upto = p, upto_slope = p * (1 - p);
+        }
+        slope[0] = (upto_slope - below_slope) / (upto - below);
+        for (size_t j = 1; j < outputs; j++)
+            slope[j] = -expl(m[j]) *
+                       ((j <= class ? upto_slope : 0) - (j < class ? below_slope : 0)) /
+                       (upto - below);
+        return -logl(upto - below);
+    }
     if (strcmp(loss, "squared-hinge") == 0) {
         long double short_by = fmaxl(0, 1 - b * m[0]);
         slope[0] = -b * short_by;
@@ -68,7 +98,10 @@ static inline void naive_cost(const fplt_objective_settings *settings, const fpl
     fplt_task task = fplt_dataset_task(dataset);
     size_t outputs = strcmp(settings->loss, "softmax") == 0 ? fplt_dataset_outputs(dataset) : 1;
     size_t weights = outputs * rows.features, columns = rows.features + (settings->intercept != 0);
-    size_t dimension = outputs * columns;
+    size_t shared = strcmp(settings->loss, "negative-binomial") == 0 ? 1
+                    : strcmp(settings->loss, "ordinal") == 0 ? fplt_dataset_outputs(dataset) - 2
+                                                             : 0;
+    size_t dimension = outputs * columns + shared;
     memset(out, 0, sizeof *out);
     for (size_t r = 0; r < rows.count; r++) {
         long double m[16] = {0}, slope[16], cell[700], square = 0, steep = 0, factor = 1;
@@ -78,7 +111,9 @@ static inline void naive_cost(const fplt_objective_settings *settings, const fpl
             for (size_t k = 0; k < outputs; k++)
                 m[k] += cell[j] * x[j < rows.features ? k * rows.features + j : weights + k];
         }
-        out->value += naive_loss(settings->loss, settings->huber_delta, task, outputs, m,
+        for (size_t k = 0; k < shared; k++)
+            m[outputs + k] = x[outputs * columns + k];
+        out->value += naive_loss(settings->loss, settings->huber_delta, task, outputs + shared, m,
                                  rows.label[r], slope);
         for (size_t k = 0; k < outputs; k++)
             steep += slope[k] * slope[k];
@@ -88,6 +123,8 @@ static inline void naive_cost(const fplt_objective_settings *settings, const fpl
             for (size_t j = 0; j < columns; j++)
                 out->gradient[j < rows.features ? k * rows.features + j : weights + k] +=
                     factor * slope[k] * cell[j] / rows.count;
+        for (size_t k = 0; k < shared; k++)
+            out->gradient[outputs * columns + k] += slope[outputs + k] / rows.count;
     }
     out->value /= rows.count;
     for (size_t j = 0; j < weights; j++) {

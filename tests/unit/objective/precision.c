@@ -23,6 +23,8 @@ static const struct {
     {"cox", FPLT_TASK_SURVIVAL},
     {"probit", FPLT_TASK_BINARY},
     {"gamma", FPLT_TASK_REGRESSION},
+    {"negative-binomial", FPLT_TASK_REGRESSION},
+    {"ordinal", FPLT_TASK_CLASSES},
 };
 
 enum { PAIRS = sizeof pairs / sizeof *pairs };
@@ -209,8 +211,12 @@ static void every_loss(void **state)
                          .classes = 4};
             fplt_objective_settings settings = fplt_objective_defaults();
             settings.loss = pairs[i].loss;
-            settings.intercept = variant / 6 % 2 && fplt__loss_takes_intercept(pairs[i].loss);
-            settings.clip = variant / 12 % 2 && pairs[i].task != FPLT_TASK_SURVIVAL ? 0.9 : 0;
+            settings.intercept = (variant / 6 % 2 || problem_needs_intercept(pairs[i].loss)) &&
+                                 fplt__loss_takes_intercept(pairs[i].loss);
+            settings.clip = variant / 12 % 2 && pairs[i].task != FPLT_TASK_SURVIVAL &&
+                                    !problem_is_shared(pairs[i].loss)
+                                ? 0.9
+                                : 0;
             settings.inward = variant / 6 % 2;
             settings.predictor_bound = 2;
             compare(&p, &settings, variant / 24 % 2, ++seed);

@@ -23,7 +23,18 @@ typedef struct problem {
 /* Whether a loss takes only labels above 0. */
 static inline int problem_is_positive(const char *loss)
 {
-    return strcmp(loss, "gamma") == 0;
+    return strcmp(loss, "gamma") == 0 || strcmp(loss, "negative-binomial") == 0;
+}
+
+/* Whether a loss has coordinates that all records share, and one that needs an intercept. */
+static inline int problem_is_shared(const char *loss)
+{
+    return strcmp(loss, "negative-binomial") == 0 || strcmp(loss, "ordinal") == 0;
+}
+
+static inline int problem_needs_intercept(const char *loss)
+{
+    return strcmp(loss, "ordinal") == 0;
 }
 
 static inline double problem_label(const problem *p, fplt_stream *stream)

@@ -1,0 +1,19 @@
+/* What a model's loss shows of coordinates that all records share: theta of the negative binomial, thresholds. */
+#ifndef FPLT_REPORT_QUANTITIES_H
+#define FPLT_REPORT_QUANTITIES_H
+
+#include "report/covariance.h"
+
+/* How many lines there are, and whether they stand in place of the intercept's. */
+size_t fplt__quantities_count(const fplt_model *model);
+int fplt__quantities_hide_intercept(const fplt_model *model);
+/* Name of line `which`; in `room`, cut where it is longer. */
+void fplt__quantity_name(const fplt_model *model, size_t which, char *room, size_t size);
+/* Its value with this intercept. */
+double fplt__quantity_value(const fplt_model *model, size_t which, double intercept);
+/* Its value and standard error from the estimates, by the delta method. */
+fplt_status fplt__quantity_estimate(const fplt_model *model, const fplt__estimates *made,
+                                    size_t which, double *value, double *deviation,
+                                    fplt_error *error);
+
+#endif
