@@ -226,11 +226,16 @@ void fplt__newton_step(fplt_coordinator *coordinator, const double *triangle, co
     fplt__cholesky_solve(factor, n, step);
 }
 
+/* Near a minimiser each step expects less decrease than the step before. A step that expects more may be due to a nearly
+ * singular Hessian of a cost that is not convex: its end is no model until a round has accepted it. */
 void fplt__newton_aim(fplt_coordinator *coordinator, const double *triangle)
 {
     fplt__newton_step(coordinator, triangle, vector(coordinator, FPLT__POINT),
                       vector(coordinator, FPLT__GRADIENT), vector(coordinator, FPLT__DIRECTION));
+    double before = coordinator->number[FPLT__SLOPE];
     fplt__descent_aim(coordinator);
+    if (coordinator->number[FPLT__SLOPE] < before)
+        coordinator->number[FPLT__TRUSTED] = 0;
 }
 
 fplt_status fplt__check_square(const fplt_facts *facts, const char *name, fplt_error *error)

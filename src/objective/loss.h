@@ -31,6 +31,8 @@ typedef struct fplt__display {
     double (*value)(size_t which, double intercept, const double *shared, size_t count,
                     double *slopes);
     const char *note; /* a sentence on the standard errors */
+    /* a sentence for quantities above 0 of which the data do not tell the size: they are not shown; NULL: none */
+    const char *unknown;
 } fplt__display;
 
 typedef struct fplt__loss {

@@ -25,37 +25,45 @@ struct gamma_ratio {
     double rest, slope, curve;
 };
 
-/* By Stirling's series, for z of at least 16: what is left out is below 1e-14. */
+/* By Stirling's series, for z of at least 20: what is left out is below 1e-16. Differences of powers of a = 1/(y + z) and
+ * b = 1/z come from a - b = -y a b, since curve is multiplied by theta^2 and the powers agree in most digits. */
 static struct gamma_ratio stirling_ratio(double y, double z)
 {
-    double w = y + z, a = 1 / w, b = 1 / z, a2 = a * a, b2 = b * b, log_ratio = log1p(y / z);
+    static const double rest[] = {1 / 12.0, -1 / 360.0, 1 / 1260.0, -1 / 1680.0, 1 / 1188.0};
+    static const double slope[] = {-1 / 12.0, 1 / 120.0, -1 / 252.0, 1 / 240.0, -1 / 132.0};
+    static const double curve[] = {1 / 6.0, -1 / 30.0, 1 / 42.0, -1 / 30.0, 5 / 66.0};
+    double w = y + z, a = 1 / w, b = 1 / z, log_ratio = log1p(y / z), less = -y * a * b;
+    double odd = less, even = less * (a + b), square = a * a + b * b, product = a * a * b * b;
+    double odd_before = -less / (a * b), even_before = 0;
     struct gamma_ratio made = {
-        .rest = (w - 0.5) * log_ratio - y +
-                (a * (1 / 12.0 - a2 * (1 / 360.0 - a2 * (1 / 1260.0 - a2 / 1680))) -
-                 b * (1 / 12.0 - b2 * (1 / 360.0 - b2 * (1 / 1260.0 - b2 / 1680)))),
-        .slope = log_ratio - (a - b) / 2 -
-                 (a2 * (1 / 12.0 - a2 * (1 / 120.0 - a2 * (1 / 252.0 - a2 / 240))) -
-                  b2 * (1 / 12.0 - b2 * (1 / 120.0 - b2 * (1 / 252.0 - b2 / 240)))),
-        .curve = (a - b) + (a2 - b2) / 2 +
-                 (a * a2 * (1 / 6.0 - a2 * (1 / 30.0 - a2 * (1 / 42.0 - a2 / 30))) -
-                  b * b2 * (1 / 6.0 - b2 * (1 / 30.0 - b2 * (1 / 42.0 - b2 / 30)))),
-    };
+        .rest = (w - 0.5) * log_ratio - y, .slope = log_ratio - odd / 2, .curve = odd + even / 2};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        made.rest += rest[i] * odd;
+        made.slope += slope[i] * even;
+        double next = square * odd - product * odd_before;
+        odd_before = odd;
+        odd = next;
+        made.curve += curve[i] * odd;
+        next = square * even - product * even_before;
+        even_before = even;
+        even = next;
+    }
     return made;
 }
 
 /* Smaller theta come there by Gamma(z + 1) = z Gamma(z). */
 static struct gamma_ratio gamma_ratio(double y, double theta)
 {
-    enum { FAR = 16 };
+    enum { FAR = 20 };
     if (theta >= FAR)
         return stirling_ratio(y, theta);
     struct gamma_ratio made = stirling_ratio(y, theta + FAR);
     made.rest += y * log1p(FAR / theta);
     for (int i = 0; i < FAR; i++) {
-        double low = theta + i, high = low + y;
+        double low = theta + i, high = low + y, less = y / (high * low);
         made.rest -= log1p(y / low);
-        made.slope -= 1 / high - 1 / low;
-        made.curve += 1 / (high * high) - 1 / (low * low);
+        made.slope += less;
+        made.curve -= less * (1 / high + 1 / low);
     }
     return made;
 }
@@ -105,8 +113,7 @@ void fplt__negative_binomial_slope(const fplt__block *block, double *m)
 static double shared_curve(const struct terms *t)
 {
     struct gamma_ratio ratio = gamma_ratio(t->y, t->theta);
-    return t->theta * (t->a - 2 * t->p - ratio.slope) + t->bent -
-           t->theta * t->theta * ratio.curve;
+    return t->theta * (t->a - 2 * t->p - ratio.slope) + t->bent - t->theta * t->theta * ratio.curve;
 }
 
 static void bend(const fplt__block *block, const double *m, double *u, int expected)
@@ -169,4 +176,6 @@ const fplt__display fplt__negative_binomial_display = {
     .value = theta_of,
     .note = "Errors of the coefficients condition on theta, the size parameter of the negative "
             "binomial distribution (variance mu + mu^2/theta), as those of glm.nb in R do.",
+    .unknown = "theta has no finite estimate: the counts vary no more than those of a Poisson "
+               "distribution. Train with the loss poisson.",
 };

@@ -166,10 +166,8 @@ void fplt__ordinal_bend(const fplt__block *block, const double *m, double *u)
 {
     for (size_t r = 0; r < block->count; r++) {
         struct sides sides = sides_of(block, m, r);
-        double upper =
-            sides.has_upper ? sides.upper_curve * moved(block, m, u, sides.j, r) : 0;
-        double lower =
-            sides.has_lower ? sides.lower_curve * moved(block, m, u, sides.j - 1, r) : 0;
+        double upper = sides.has_upper ? sides.upper_curve * moved(block, m, u, sides.j, r) : 0;
+        double lower = sides.has_lower ? sides.lower_curve * moved(block, m, u, sides.j - 1, r) : 0;
         u[r] = -upper - lower;
         for (size_t i = 1; i < block->outputs; i++) {
             double s = shared_at(block, m, i, r), *own = &u[i * block->stride + r], bent = 0;

@@ -419,11 +419,13 @@ fplt_status fplt_model_summary(const fplt_model *model, const fplt_summary_setti
     if (status || (status = fplt__estimate(model, settings, &made, error)))
         return status;
     struct form form = form_of(model, &made, settings->level);
+    const char *unknown;
     write_notes(model, settings, &made, &text);
-    if (!(status = create_table(model, &form, table, error))) {
-        if (!(status = fill_table(model, &made, &form, *table, error)))
-            status = take_notes(&text, notes, error);
-    }
+    if (!(status = fplt__quantities_unknown(model, &made, &unknown, error)) && unknown)
+        fplt__buffer_format(&text, "%s\n", unknown);
+    if (!status && !(status = create_table(model, &form, table, error)) &&
+        !(status = fill_table(model, &made, &form, *table, error)))
+        status = take_notes(&text, notes, error);
     fplt__buffer_clear(&text);
     fplt__estimates_clear(&made);
     if (status) {

@@ -46,6 +46,13 @@ double fplt__quantity_value(const fplt_model *model, size_t which, double interc
     return value;
 }
 
+/* Whether the cost is flat in a quantity above 0: its standard error is many times the quantity, or cannot be computed. */
+static int is_unknown(const fplt_model *model, double value, double deviation)
+{
+    const double most = 10;
+    return model->kind->display->unknown && !(deviation > 0 && deviation <= most * value);
+}
+
 fplt_status fplt__quantity_estimate(const fplt_model *model, const fplt__estimates *made,
                                     size_t which, double *value, double *deviation,
                                     fplt_error *error)
@@ -54,9 +61,8 @@ fplt_status fplt__quantity_estimate(const fplt_model *model, const fplt__estimat
     size_t own = model->info.features; /* of the intercept */
     double *slopes, variance = 0;
     int has_intercept = model->info.intercept != 0;
-    fplt_status status =
-        find_value(model, made->estimate, has_intercept ? made->estimate[own] : 0, which, value,
-                   &slopes, error);
+    fplt_status status = find_value(model, made->estimate, has_intercept ? made->estimate[own] : 0,
+                                    which, value, &slopes, error);
     if (status)
         return status;
     for (size_t i = !has_intercept; i <= shared; i++)
@@ -64,6 +70,22 @@ fplt_status fplt__quantity_estimate(const fplt_model *model, const fplt__estimat
             variance += slopes[i] * slopes[j] *
                         made->covariance[(i ? first + i - 1 : own) * n + (j ? first + j - 1 : own)];
     *deviation = sqrt(variance);
+    if (is_unknown(model, *value, *deviation))
+        *value = *deviation = NAN;
     fplt__free(slopes);
     return FPLT_OK;
+}
+
+fplt_status fplt__quantities_unknown(const fplt_model *model, const fplt__estimates *made,
+                                     const char **sentence, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    *sentence = NULL;
+    for (size_t i = 0; !status && i < fplt__quantities_count(model); i++) {
+        double value = 0, deviation;
+        status = fplt__quantity_estimate(model, made, i, &value, &deviation, error);
+        if (isnan(value))
+            *sentence = model->kind->display->unknown;
+    }
+    return status;
 }

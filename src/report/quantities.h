@@ -11,9 +11,12 @@ int fplt__quantities_hide_intercept(const fplt_model *model);
 void fplt__quantity_name(const fplt_model *model, size_t which, char *room, size_t size);
 /* Its value with this intercept. */
 double fplt__quantity_value(const fplt_model *model, size_t which, double intercept);
-/* Its value and standard error from the estimates, by the delta method. */
+/* Its value and standard error from the estimates, by the delta method; NaN where the data do not tell its size. */
 fplt_status fplt__quantity_estimate(const fplt_model *model, const fplt__estimates *made,
                                     size_t which, double *value, double *deviation,
                                     fplt_error *error);
+/* A sentence where the data do not tell the size of a quantity, or NULL. */
+fplt_status fplt__quantities_unknown(const fplt_model *model, const fplt__estimates *made,
+                                     const char **sentence, fplt_error *error);
 
 #endif

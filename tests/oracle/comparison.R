@@ -345,6 +345,11 @@ keep("evaluate, weighted amounts", loss = weighted.mean(d$g / mu + d$m, w),
      deviance = weighted.mean(Gamma()$dev.resids(d$g, mu, 1), w))
 keep("evaluate, weighted classes by probit", brier = weighted.mean((pnorm(d$m) - d$z)^2, w),
      loss = -weighted.mean(pnorm(ifelse(d$z == 1, d$m, -d$m), log.p = TRUE), w))
+theta <- 1.7
+keep("evaluate, weighted negative binomial counts",
+     loss = weighted.mean((d$n + theta) * log1p(mu / theta) - d$n * d$m - lgamma(d$n + theta) + lgamma(theta) +
+                          d$n * log(theta), w),
+     deviance = weighted.mean(negative.binomial(theta)$dev.resids(d$n, mu, 1), w))
 keep("evaluate, weighted counts", loss = weighted.mean(mu - d$n * d$m, w),
      deviance = weighted.mean(poisson()$dev.resids(d$n, mu, 1), w))
 

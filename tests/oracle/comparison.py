@@ -4,7 +4,7 @@
 usage: tests/oracle/comparison.py PROGRAM [--r | --write]
 
 R's numbers are in tests/golden/comparison.json, so that the test needs no R. --r computes them again
-(comparison.R; needs r-base-core and r-cran-survival; without r-cran-mass or r-cran-lme4 it leaves a case out and says so) and compares; --write writes them, and the table of
+(comparison.R; needs r-base-core, r-cran-survival and r-cran-mass; without r-cran-lme4 it leaves a case out and says so) and compares; --write writes them, and the table of
 docs/comparison-with-r.md.
 """
 import csv
@@ -345,6 +345,8 @@ CASES = {
     "evaluate, weighted amounts": Judged(["m", "w", "g"], "gamma", ["loss", "deviance"]),
     "evaluate, weighted classes by probit": Judged(["m", "w", "z"], "probit", ["loss", "brier"]),
     "evaluate, weighted counts": Judged(["m", "w", "n"], "poisson", ["loss", "deviance"]),
+    "evaluate, weighted negative binomial counts": Judged(
+        ["m", "w", "n"], "negative-binomial", ["loss", "deviance"], shared=[1.7]),
 }
 for ties in "breslow", "efron":
     CASES[f"Cox, {ties}"] = survival(["a", "b"], ties)

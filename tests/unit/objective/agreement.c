@@ -19,6 +19,7 @@ static const struct {
     {"softmax", FPLT_TASK_BINARY},
     {"probit", FPLT_TASK_BINARY},
     {"gamma", FPLT_TASK_REGRESSION},
+    {"negative-binomial", FPLT_TASK_REGRESSION},
     {"ordinal", FPLT_TASK_CLASSES},
     {"ordinal", FPLT_TASK_BINARY},
 };

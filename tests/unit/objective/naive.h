@@ -40,13 +40,13 @@ static inline long double naive_loss(const char *loss, double delta, fplt_task t
         return b / expl(m[0]) + m[0];
     }
     if (strcmp(loss, "negative-binomial") == 0) {
-        long double theta = expl(m[1]), mu = expl(m[0]), step = 1e-4L;
-        long double ratio = lgammal(b + theta) - lgammal(theta), digamma = 0;
-        for (int i = -2; i <= 2; i++) { /* five points: the error is of the fourth order */
-            const long double by[] = {1, -8, 0, 8, -1};
-            digamma += by[i + 2] * (lgammal(b + theta + i * step) - lgammal(theta + i * step)) /
-                       (12 * step);
-        }
+        long double theta = expl(m[1]), mu = expl(m[0]), low = theta, digamma = 0;
+        long double ratio = lgammal(b + theta) - lgammal(theta);
+        for (int i = 0; i < 200; i++, low += 1) /* the rest of the series by Euler and Maclaurin */
+            digamma += b / (low * (low + b));
+        long double u = 1 / low, v = 1 / (low + b);
+        digamma += log1pl(b / low) + (u - v) / 2 + (u * u - v * v) / 12 -
+                   (u * u * u * u - v * v * v * v) / 120;
         slope[0] = (mu - b) * theta / (mu + theta);
         slope[1] = theta * (logl(1 + mu / theta) - digamma) - slope[0];
         return (b + theta) * logl(mu + theta) - b * m[0] - theta * m[1] - ratio;
