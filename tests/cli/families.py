@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Gamma and probit: training, processes and threads, predictions, exports, and refusals with their reason. Their numbers
+"""Gamma, probit, negative binomial and ordinal: training, processes and threads, predictions, exports, and refusals with their reason. Their numbers
 beside R: tests/oracle/comparison.py. Speaks TAP.
 
 usage: tests/cli/families.py PROGRAM
@@ -129,6 +129,102 @@ def what_has_no_bound_is_refused(folder):
         make(folder, bad)
         told = train(folder, "gamma", status=2)
         assert "but the loss gamma is of numbers above 0" in told, told
+
+
+def make_shared(folder, spread=True):
+    """Counts with more spread than Poisson's or with less, and classes in their order."""
+    with open(folder / "n.csv", "w", newline="") as counts, open(folder / "o.csv", "w", newline="") as ordered:
+        one, other = csv.writer(counts), csv.writer(ordered)
+        one.writerow(["a", "b", "y"])
+        other.writerow(["a", "b", "y"])
+        for i in range(150):
+            a, b, noise = (i * 37 % 101) / 50 - 1, (i * 53 % 97) / 48 - 1, (i * 71 % 89 + 1) / 90
+            mean = math.exp(1 + a / 2) * (-math.log(noise) if spread else 1)
+            one.writerow([a, b, round(mean)])
+            latent = a + math.log(noise / (1 - noise))
+            other.writerow([a, b, ["1 low", "2 fair", "3 good", "4 high"][(latent > -1) + (latent > 0) + (latent > 1.5)]])
+
+
+SHARED = (("negative-binomial", "n.csv", ["--task", "regression"]), ("ordinal", "o.csv", []))
+
+
+def train_shared(folder, loss, data, words, *more, status=0):
+    return run(folder, "train", "--data", data, "--label", "y", "--loss", loss, "--agents", 5, "--pictures", "no", "--quiet",
+               "--out", "out", *words, *more, status=status)
+
+
+@case
+def shared_coordinates_end_at_the_refit(folder):
+    make_shared(folder)
+    for loss, data, words in SHARED:
+        for algorithm in "fed-newton", "fed-lbfgs":
+            train_shared(folder, loss, data, words, "--algorithm", algorithm, "--eps", 0, "--tolerance", "1e-20", "--rounds", 300)
+            found = [json.loads(run(folder, "summary", "out/model.json", data, "--json", *more))["coefficients"]
+                     for more in ((), ("--refit",))]
+            assert len(found[0]) == (4 if loss == "negative-binomial" else 5), found
+            for own, again in zip(*found):
+                assert abs(own["coefficient"] - again["coefficient"]) < 1e-7, (loss, algorithm, own, again)
+        many = []
+        for threads in 1, 3:
+            train_shared(folder, loss, data, words, "--threads", threads)
+            many.append(weights(folder))
+        assert many[0] == many[1], loss
+
+
+@case
+def ordinal_probabilities_follow_from_the_thresholds(folder):
+    make_shared(folder)
+    train_shared(folder, "ordinal", "o.csv", [], "--standardise", "no")
+    a, b, intercept, *distances = weights(folder)
+    told = list(csv.DictReader(run(folder, "predict", "out/model.json", "o.csv").splitlines()))
+    with open(folder / "o.csv") as file:
+        rows = list(csv.DictReader(file))
+    for row, own in zip(rows, told):
+        threshold, below, expected = -intercept, 0, {}
+        margin = a * float(row["a"]) + b * float(row["b"])
+        for name, distance in zip(("1 low", "2 fair", "3 good"), distances + [0]):
+            upto = 1 / (1 + math.exp(margin - threshold))
+            expected[name], below, threshold = upto - below, upto, threshold + math.exp(distance)
+        expected["4 high"] = 1 - below
+        for name, probability in expected.items():
+            assert math.isclose(float(own["probability:" + name]), probability, rel_tol=1e-12), (row, own, expected)
+        assert own["label"] == max(expected, key=expected.get)
+
+
+@case
+def counts_without_overdispersion_have_no_theta(folder):
+    make_shared(folder, spread=False)
+    train_shared(folder, "negative-binomial", "n.csv", ["--task", "regression"], "--eps", 0)
+    told = run(folder, "summary", "out/model.json", "n.csv", "--refit")
+    assert "theta has no finite estimate" in told and "Train with the loss poisson" in told, told
+    own = json.loads(run(folder, "summary", "out/model.json", "n.csv", "--refit", "--json"))["coefficients"]
+    run(folder, "train", "--data", "n.csv", "--label", "y", "--loss", "poisson", "--task", "regression", "--eps", 0, "--quiet",
+        "--pictures", "no", "--out", "again")
+    other = json.loads(run(folder, "summary", "again/model.json", "n.csv", "--refit", "--json"))["coefficients"]
+    assert own[3]["coefficient"] is None and own[3]["std_error"] is None, own
+    for one, two in zip(own, other):
+        assert math.isclose(one["coefficient"], two["coefficient"], rel_tol=1e-6), (one, two)
+        assert math.isclose(one["std_error"], two["std_error"], rel_tol=1e-6), (one, two)
+
+
+@case
+def shared_coordinates_refuse_what_they_cannot(folder):
+    make_shared(folder)
+    for loss, data, words in SHARED:
+        told = train_shared(folder, loss, data, words, "--algorithm", "fed-plt", status=2)
+        assert "use fed-newton or fed-lbfgs" in told, told
+        label = "{type: label, bounds: 0..90, missing: 1}" if loss == "negative-binomial" else \
+            "{type: label, classes: [1 low, 2 fair, 3 good, 4 high], missing: 1 low, other: 1 low}"
+        (folder / "s.yaml").write_text("columns:\n  a: {type: number, bounds: -1..1, missing: 0}\n"
+                                       "  b: {type: number, bounds: -1..1, missing: 0}\n  y: " + label + "\n")
+        told = run(folder, "train", "--data", data, "--schema", "s.yaml", "--loss", loss, "--agents", 5, "--out", "out",
+                   "--privacy.epsilon", 2, status=2)
+        assert "no privacy claim can be made with it" in told, told
+    told = train_shared(folder, "ordinal", "o.csv", [], "--intercept", "no", status=2)
+    assert "set intercept to yes" in told, told
+    train_shared(folder, "ordinal", "o.csv", [])
+    assert "export its coefficients as JSON or CSV" in run(folder, "export", "out/model.json", "--to", "onnx", "--out", "m.onnx",
+                                                           status=2)
 
 
 sys.exit(run_cases("families"))

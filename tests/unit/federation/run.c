@@ -17,13 +17,15 @@ enum { SITES = 3 };
 
 static struct federating all;
 
-/* Whether write_rows has a number for the word, and whether its label is a positive number. */
-static int has_numbers, has_amounts;
+/* Whether write_rows has a number for the word, and its labels: two classes, numbers above 0, counts, ordered classes. */
+static int has_numbers;
+static enum { CLASSES, AMOUNTS, COUNTS, GRADES } labels;
 
 /* Rows of a site: two numbers, a word and a label that depends on them, by a fixed sequence. */
 static void write_rows(size_t site, size_t rows)
 {
-    char amount[40], number[40];
+    static const char *const grades[] = {"1low", "2fair", "3high"};
+    char amount[40], count[40], number[40];
     char text[20000] = "a,b,colour,label\n";
     uint32_t state = (uint32_t)(7 * site + 1);
     for (size_t i = 0; i < rows; i++) {
@@ -35,12 +37,15 @@ static void write_rows(size_t site, size_t rows)
         const char *class = x[0] + x[1] + 0.6 * x[2] > 1.1 ? "yes" : "no";
         snprintf(number, sizeof number, "%.6f", sin(40 * x[2]));
         snprintf(amount, sizeof amount, "%.6f", exp(x[0] - 2 * x[1]) * (0.1 + 3 * x[2]));
+        snprintf(count, sizeof count, "%.0f", floor(9 * exp(x[0] - x[1]) * x[2] * x[2]));
+        const char *const label[] = {class, amount, count,
+                                     grades[(x[0] + x[2] > 0.8) + (x[0] + x[2] > 1.2)]};
         snprintf(text + strlen(text), sizeof text - strlen(text), "%.6f,%.6f,%s,%s\n", 4 * x[0] - 2,
                  10 * x[1] + (double)site,
                  has_numbers  ? number
                  : x[2] < 0.5 ? "blue"
                               : "red",
-                 has_amounts ? amount : class);
+                 label[labels]);
     }
     federating_write(all.side[site].folder, "rows.csv", "%s", text);
 }
@@ -295,23 +300,27 @@ static void the_model_is_that_of_one_process(void **state)
     federating_clear(&all);
 }
 
-/* Coefficients, likelihood and dispersion are those of one process. */
-static void run_family(const char *lines, const char *const (*pairs)[2])
+/* Coefficients, likelihood and dispersion are those of one process; coefficients to the bit with tolerance 0. */
+static void run_family(const char *lines, const char *const (*pairs)[2], double tolerance)
 {
     fplt_fit wanted, fit;
     fplt_error error;
-    found(lines, site_lines, 0);
+    char site[sizeof site_lines + 30];
+    snprintf(site, sizeof site, "%s%s", labels == COUNTS ? "task: regression\n" : "", site_lines);
+    found(lines, site, 0);
     federating_run(&all);
     assert_sides_ok();
     fplt_model *expected = trained(pairs), *own = model_of(0);
-    assert_models_equal(expected, 1e-12);
+    assert_models_equal(expected, tolerance);
     assert_ok(fplt_model_fit(expected, &wanted, &error), error);
     assert_ok(fplt_model_fit(own, &fit, &error), error);
     assert_true(isfinite(fit.aic));
     assert_close(fit.log_likelihood, wanted.log_likelihood, 1e-12);
-    assert_close(fit.null_log_likelihood, wanted.null_log_likelihood, 1e-12);
-    assert_true(isnan(fit.dispersion) == !has_amounts);
-    if (has_amounts)
+    assert_true(isnan(fit.null_log_likelihood) == isnan(wanted.null_log_likelihood));
+    if (!isnan(fit.null_log_likelihood))
+        assert_close(fit.null_log_likelihood, wanted.null_log_likelihood, 1e-12);
+    assert_true(isnan(fit.dispersion) == (labels != AMOUNTS));
+    if (labels == AMOUNTS)
         assert_close(fit.dispersion, wanted.dispersion, 1e-12);
     fplt_model_destroy(own);
     fplt_model_destroy(expected);
@@ -329,15 +338,38 @@ static void families_are_those_of_one_process(void **state)
                                            {"eps", "0"},           {"rounds", "40"},
                                            {"tolerance", "0"},     {"eval-every", "20"},
                                            {"categories", "auto"}, {NULL, NULL}};
+    static const char *const counts[][2] = {{"loss", "negative-binomial"},
+                                            {"standardise", "no"},
+                                            {"task", "regression"},
+                                            {"algorithm", "fed-newton"},
+                                            {"eps", "0"},
+                                            {"rounds", "12"},
+                                            {"tolerance", "0"},
+                                            {"eval-every", "4"},
+                                            {"categories", "auto"},
+                                            {NULL, NULL}};
+    static const char *const ordered[][2] = {
+        {"loss", "ordinal"}, {"standardise", "no"},  {"algorithm", "fed-newton"},
+        {"eps", "0"},        {"rounds", "12"},       {"tolerance", "0"},
+        {"eval-every", "4"}, {"categories", "auto"}, {NULL, NULL}};
     has_numbers = 1;
     run_family("train: {loss: probit, algorithm: fed-newton, eps: 0, rounds: 8, tolerance: 0, "
                "eval-every: 4}\n",
-               probit);
-    has_amounts = 1;
+               probit, 1e-12);
+    labels = AMOUNTS;
     run_family("train: {loss: gamma, algorithm: fed-lbfgs, eps: 0, rounds: 40, tolerance: 0, "
                "eval-every: 20}\n",
-               gamma);
-    has_numbers = has_amounts = 0;
+               gamma, 1e-12);
+    labels = COUNTS;
+    run_family("train: {loss: negative-binomial, algorithm: fed-newton, eps: 0, "
+               "rounds: 12, tolerance: 0, standardise: no, eval-every: 4}\n",
+               counts, 0);
+    labels = GRADES;
+    run_family("train: {loss: ordinal, algorithm: fed-newton, eps: 0, rounds: 12, tolerance: 0, "
+               "standardise: no, eval-every: 4}\n",
+               ordered, 0);
+    has_numbers = 0;
+    labels = CLASSES;
 }
 
 /* Where its folder cannot be made, the coordinator says so at its end; the sites have the model. */
