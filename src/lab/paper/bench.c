@@ -246,6 +246,12 @@ static fplt_status judge_noisy(const fplt__bench *bench, fplt__entry *entry,
     return status;
 }
 
+/* Whether the parameters on a data set were found on another. */
+static int is_carried(const fplt__entry *entry, uint32_t set)
+{
+    return entry->carried && set > 0;
+}
+
 static fplt_status judge_entry(const fplt__bench *bench, fplt__entry *entry,
                                const fplt__tuning_problem *scene, uint32_t set, fplt_error *error)
 {
@@ -258,6 +264,10 @@ static fplt_status judge_entry(const fplt__bench *bench, fplt__entry *entry,
     if (entry->setup.variance > 0)
         return judge_noisy(bench, entry, scene, set, runs, error);
     fplt__judged sum = {.runs = 0};
+    if (!entry->random && entry->tuned[set].judged.converged && !is_carried(entry, set)) {
+        entry->judged[set] = entry->tuned[set].judged; /* the one run that there is */
+        return FPLT_OK;
+    }
     for (uint32_t r = 0; r < runs; r++) {
         fplt__judged one;
         fplt__case key = case_of(bench, entry, scene, set, r);
@@ -311,7 +321,7 @@ static fplt_status choose(const fplt__bench *bench, fplt__entry *entry,
         entry->tuned[set] = entry->base->tuned[set];
     else if (entry->setup.plain)
         entry->tuned[set] = fplt__tuned_none();
-    else if (entry->carried && set > 0)
+    else if (is_carried(entry, set))
         entry->tuned[set] = entry->tuned[0];
     else
         return tune(bench, entry, scene, set, error);
@@ -404,7 +414,7 @@ static fplt_status add_step(struct plan *plan, fplt__entry *entry, enum fplt__pa
 /* Whether a setup on a data set waits for another. */
 static int waits(const fplt__entry *entry, uint32_t set)
 {
-    return entry->base || (entry->carried && set > 0);
+    return entry->base || is_carried(entry, set);
 }
 
 static fplt_status plan_entry(struct plan *plan, fplt__entry *entry, int waiting, fplt_error *error)

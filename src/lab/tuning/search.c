@@ -39,12 +39,13 @@ static int try(struct state *state, const double *point)
     for (unsigned i = 0; i < search->count; i++)
         if (point[i] < search->axes[i].low || point[i] > search->axes[i].high)
             return 0;
-    double limit = found->points ? search->give_up_factor * found->cost.value : HUGE_VAL;
+    double limit = found->points ? found->cost.value : HUGE_VAL;
     state->status = search->cost_at(search->context, point, limit, &cost, state->error);
     if (state->status)
         return 0;
     if (found->points++ && !is_better(&cost, point, found, search->count))
         return 0;
+    found->number = found->points - 1;
     memcpy(found->point, point, search->count * sizeof *point);
     found->cost = cost;
     return 1;

@@ -17,7 +17,7 @@ typedef struct fplt__axis {
     double low, high, start;
 } fplt__axis;
 
-/* The cost at a point; past `limit` it need not be known any more. */
+/* The cost at a point; past `limit`, the least value so far, it need not be known any more. */
 typedef fplt_status (*fplt__cost_at)(void *context, const double *point, double limit,
                                      fplt__cost *cost, fplt_error *error);
 
@@ -25,8 +25,6 @@ typedef struct fplt__search {
     const fplt__axis *axes;
     unsigned count;  /* of axes */
     unsigned points; /* evaluations at most */
-    double
-        give_up_factor; /* a point is given up past `give_up_factor` times the best value so far */
     fplt__cost_at cost_at;
     void *context;
 } fplt__search;
@@ -35,6 +33,7 @@ typedef struct fplt__found {
     double point[FPLT__MAX_AXES];
     fplt__cost cost;
     unsigned points; /* evaluated */
+    unsigned number; /* of the best among them, counted from 0 */
 } fplt__found;
 
 /* Among equal costs the smaller point counts as the better one. */

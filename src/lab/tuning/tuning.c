@@ -11,7 +11,10 @@
 
 /* Where the local step is searched, as factors of the automatic one; the upper end is at least near
  * the limit below which a step on the local cost contracts. */
-static const double step_low = 0.3, step_high = 2.5, contraction_share = 0.95, give_up_factor = 1.5;
+static const double step_low = 0.3, step_high = 2.5, contraction_share = 0.95;
+
+/* A point is given up before all of its runs are done where those so far took this much of the best value. */
+static const double give_up_factor = 1.5;
 
 /* Which parameter an axis moves. */
 enum { STEP_AXIS = -1 };
@@ -19,6 +22,8 @@ enum { STEP_AXIS = -1 };
 struct tuner {
     const fplt__tuning *tuning;
     fplt__automatic *automatics; /* owned; one a case */
+    fplt__judged *judged;        /* owned; one a point, in the order of the search */
+    unsigned points;             /* so far */
     int target[FPLT__MAX_AXES];
     fplt__axis axes[FPLT__MAX_AXES];
     unsigned count;
@@ -131,18 +136,24 @@ static fplt_status run_choice(const fplt__tuned *tuned, const fplt__method *meth
     return fplt__trial_run(one, &own, most, most_time, NULL, judged, error);
 }
 
-/* A point that the algorithm refuses, or that fails on one case, is as bad as can be. One is given up
- * as soon as what it has used exceeds the limit by the share of one run. */
+/* What the runs up to number i may use together. Past `limit` times all runs the point cannot become the best;
+ * before that it is given up as soon as what it has used exceeds the limit by a factor and the share of one run. */
+static double allowance(double limit, size_t i, size_t count)
+{
+    return limit * fmin(give_up_factor * ((double)i + 2), (double)count);
+}
+
+/* A point that the algorithm refuses, or that fails on one case, is as bad as can be. */
 static fplt_status cost_at(void *context, const double *point, double limit, fplt__cost *cost,
                            fplt_error *error)
 {
     struct tuner *tuner = context;
     const fplt__tuning *tuning = tuner->tuning;
     fplt__tuned tuned = choice_of(tuner, point);
-    fplt__judged sum = {.runs = 0}, one;
+    fplt__judged sum = {.runs = 0}, one, *judged = &tuner->judged[tuner->points++];
     for (size_t i = 0; i < tuning->count; i++) {
-        double allowed = limit * fmin((double)i + 2, (double)tuning->count);
-        double left = allowed - (tuning->by_time ? sum.paper_time : sum.rounds);
+        double left =
+            allowance(limit, i, tuning->count) - (tuning->by_time ? sum.paper_time : sum.rounds);
         fplt_status status = run_choice(&tuned, tuning->method, &tuning->cases[i],
                                         &tuner->automatics[i], tuning->by_time ? HUGE_VAL : left,
                                         tuning->by_time ? left : HUGE_VAL, &one, error);
@@ -157,6 +168,7 @@ static fplt_status cost_at(void *context, const double *point, double limit, fpl
         fplt__judged_add(&sum, &one);
     }
     fplt__judged_mean(&sum);
+    *judged = sum;
     *cost = (fplt__cost){tuning->by_time ? sum.paper_time : sum.rounds,
                          tuning->by_time ? sum.rounds : sum.paper_time, sum.fine};
     return FPLT_OK;
@@ -193,6 +205,9 @@ fplt_status fplt__tuning_run(const fplt__tuning *tuning, fplt__tuned *tuned, fpl
     fplt__found found;
     fplt_status status = fplt__alloc_into(&tuner.automatics, tuning->count,
                                           sizeof *tuner.automatics, "a search", error);
+    if (!status)
+        status = fplt__alloc_into(&tuner.judged, tuning->points, sizeof *tuner.judged, "a search",
+                                  error);
     for (size_t i = 0; !status && i < tuning->count; i++)
         status =
             fplt__automatic_find(&tuning->cases[i], tuning->method, &tuner.automatics[i], error);
@@ -201,7 +216,6 @@ fplt_status fplt__tuning_run(const fplt__tuning *tuning, fplt__tuned *tuned, fpl
         fplt__search search = {.axes = tuner.axes,
                                .count = tuner.count,
                                .points = tuning->points,
-                               .give_up_factor = give_up_factor,
                                .cost_at = cost_at,
                                .context = &tuner};
         status = fplt__search_run(&search, &found, error);
@@ -210,7 +224,10 @@ fplt_status fplt__tuning_run(const fplt__tuning *tuning, fplt__tuned *tuned, fpl
         *tuned = choice_of(&tuner, found.point);
         tuned->points = found.points;
         tuned->cost = found.cost;
+        if (found.points)
+            tuned->judged = tuner.judged[found.number];
     }
+    fplt__free(tuner.judged);
     fplt__free(tuner.automatics);
     return status;
 }

@@ -31,6 +31,8 @@ typedef struct fplt__tuned {
     double step_factor; /* of the automatic step for the curvature of all; 0: every agent its own */
     unsigned points;    /* evaluated to find it */
     fplt__cost cost;
+    fplt__judged
+        judged; /* the search's own runs at it, of which none converged where nothing did */
 } fplt__tuned;
 
 typedef struct fplt__tuning {

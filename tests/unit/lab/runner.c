@@ -241,6 +241,7 @@ static void tuning_helps(void **state)
         assert_ok(fplt__tuned_judge(&tuned, &method, &one, 1, &after, &error), error);
         assert_true(after.rounds <= before.rounds);
         assert_near(after.rounds, tuned.cost.value, 0);
+        assert_memory_equal(&after, &tuned.judged, sizeof after); /* the search made this run */
         assert_true(tuned.points <= 25);
         if (i == 1)
             assert_true(after.rounds <= 0.5 * before.rounds);

@@ -8,7 +8,8 @@ struct landscape {
     double optimum[FPLT__MAX_AXES];
     double tilt; /* how much the axes hang together */
     double best; /* least value so far */
-    int bounded; /* every limit was 1.5 times the best before it */
+    int patient; /* costs past the limit are found too */
+    int bounded; /* every limit was the best before it */
     const fplt__axis *box;
 };
 
@@ -30,10 +31,10 @@ static fplt_status cost_at(void *context, const double *point, double limit, fpl
     (void)error;
     for (unsigned i = 0; i < land->axes; i++)
         assert_true(point[i] >= land->box[i].low && point[i] <= land->box[i].high);
-    land->bounded &= land->calls ? limit == 1.5 * land->best : limit == HUGE_VAL;
+    land->bounded &= land->calls ? limit == land->best : limit == HUGE_VAL;
     land->calls++;
     double value = value_at(land, point);
-    if (value > limit)
+    if (value > limit && !land->patient)
         return FPLT_OK; /* given up: the cost stays infinite */
     *cost = (fplt__cost){value, 0, 0};
     land->best = fmin(land->best, value);
@@ -43,12 +44,8 @@ static fplt_status cost_at(void *context, const double *point, double limit, fpl
 static fplt__found search_in(struct landscape *land, unsigned points)
 {
     static const fplt__axis box[] = {{-2, 2, 0}, {-1, 1, 0}, {-3, 3, 0}};
-    fplt__search search = {.axes = box,
-                           .count = land->axes,
-                           .points = points,
-                           .give_up_factor = 1.5,
-                           .cost_at = cost_at,
-                           .context = land};
+    fplt__search search = {
+        .axes = box, .count = land->axes, .points = points, .cost_at = cost_at, .context = land};
     fplt__found found;
     fplt_error error;
     land->box = box;
@@ -78,6 +75,23 @@ static void finds_the_optimum(void **state)
         }
 }
 
+/* What is given up would not have been chosen: the same points, to the bit. */
+static void giving_up_changes_nothing(void **state)
+{
+    (void)state;
+    for (unsigned axes = 1; axes <= 3; axes++)
+        for (double tilt = 0; tilt < 40; tilt += 13) {
+            struct landscape land = {.axes = axes, .optimum = {0.7, -0.4, 1.3}, .tilt = tilt};
+            struct landscape patient = land;
+            patient.patient = 1;
+            fplt__found found = search_in(&land, 60), all = search_in(&patient, 60);
+            assert_memory_equal(found.point, all.point, axes * sizeof *found.point);
+            assert_int_equal(found.points, all.points);
+            assert_int_equal(found.number, all.number);
+            assert_near(value_at(&land, found.point), found.cost.value, 0);
+        }
+}
+
 /* A valley across the axes: along each axis alone it goes up. */
 static void follows_a_diagonal(void **state)
 {
@@ -102,8 +116,7 @@ static void breaks_ties(void **state)
 {
     (void)state;
     fplt__axis axis = {-2, 2, 0};
-    fplt__search search = {
-        .axes = &axis, .count = 1, .points = 25, .give_up_factor = 1.5, .cost_at = flat};
+    fplt__search search = {.axes = &axis, .count = 1, .points = 25, .cost_at = flat};
     fplt__found found;
     fplt_error error;
     assert_ok(fplt__search_run(&search, &found, &error), error);
@@ -126,12 +139,8 @@ static void reports_failures(void **state)
     (void)state;
     fplt__axis axis = {-2, 2, 0};
     int calls = 0;
-    fplt__search search = {.axes = &axis,
-                           .count = 1,
-                           .points = 25,
-                           .give_up_factor = 1.5,
-                           .cost_at = refuse,
-                           .context = &calls};
+    fplt__search search = {
+        .axes = &axis, .count = 1, .points = 25, .cost_at = refuse, .context = &calls};
     fplt__found found;
     fplt_error error;
     assert_int_equal(fplt__search_run(&search, &found, &error), FPLT_FAILED);
@@ -147,9 +156,8 @@ static void reports_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_the_optimum),
-        cmocka_unit_test(follows_a_diagonal),
-        cmocka_unit_test(breaks_ties),
+        cmocka_unit_test(finds_the_optimum),  cmocka_unit_test(giving_up_changes_nothing),
+        cmocka_unit_test(follows_a_diagonal), cmocka_unit_test(breaks_ties),
         cmocka_unit_test(reports_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
