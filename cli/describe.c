@@ -78,10 +78,10 @@ static fplt_status print(const cli_call *cli, const fplt_description *table, fpl
     if (fplt_settings_switch(cli->settings, "json"))
         return cli_print_json(fplt__table_one_json(table), error);
     fplt_status status = fplt__table_one_report(table,
-                                                strcmp(form, "csv") == 0     ? FPLT__TABLE_ONE_CSV
-                                                : strcmp(form, "html") == 0  ? FPLT__TABLE_ONE_HTML
-                                                : strcmp(form, "latex") == 0 ? FPLT__TABLE_ONE_LATEX
-                                                                             : FPLT__TABLE_ONE_TEXT,
+                                                strcmp(form, "csv") == 0     ? FPLT__FORM_CSV
+                                                : strcmp(form, "html") == 0  ? FPLT__FORM_HTML
+                                                : strcmp(form, "latex") == 0 ? FPLT__FORM_LATEX
+                                                                             : FPLT__FORM_TEXT,
                                                 &text, error);
     if (status)
         return status;
