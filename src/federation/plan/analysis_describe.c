@@ -106,9 +106,8 @@ static fplt_status make_report(const fplt__analysis *analysis, const char *const
                                const uint64_t *const *words, size_t sites,
                                fplt__analysis_report *report, fplt_error *error)
 {
-    static const fplt__table_one_form form[FPLT__ANALYSIS_FORMS] = {
-        FPLT__TABLE_ONE_TEXT, FPLT__TABLE_ONE_CSV, FPLT__TABLE_ONE_JSON, FPLT__TABLE_ONE_HTML,
-        FPLT__TABLE_ONE_LATEX};
+    static const fplt__form form[FPLT__ANALYSIS_FORMS] = {
+        FPLT__FORM_TEXT, FPLT__FORM_CSV, FPLT__FORM_JSON, FPLT__FORM_HTML, FPLT__FORM_LATEX};
     fplt_read_settings read = fplt_read_defaults();
     fplt_describe_settings settings = settings_of(analysis, &read);
     fplt_description *made;
