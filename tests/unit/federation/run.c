@@ -9,6 +9,7 @@
 
 #include "fedplt/inference.h"
 #include "fedplt/transform.h"
+#include "federation/plan/control.h"
 #include "federation/plan/program.h"
 
 enum { SITES = 3 };
@@ -414,6 +415,49 @@ static double measured(const char *round)
 }
 
 /* Under disclosure rules the model is the same, and the next run begins at it. */
+/* Commands that the running coordinator refuses. */
+static void ask_wrongly(struct federating *unused)
+{
+    char word[FPLT__CONTROL_LINE], *answer = word;
+    fplt_error error;
+    (void)unused;
+    assert_int_equal(fplt__federation_command(all.side[0].folder, "exclude s9", &answer, &error),
+                     FPLT_BAD_VALUE);
+    assert_contains(error.text, "'s9'");
+    memset(word, 'x', sizeof word);
+    word[FPLT__CONTROL_LINE - 1] = 0;
+    assert_int_equal(fplt__federation_command(all.side[0].folder, word, &answer, &error),
+                     FPLT_BAD_VALUE);
+    assert_contains(error.text, "a command is one line of at most");
+    word[FPLT__CONTROL_LINE - 2] = 0; /* no command: the answer is the status */
+    assert_ok(fplt__federation_command(all.side[0].folder, word, &answer, &error), error);
+    assert_contains(answer, "\"federation\":\"heart\"");
+    fplt_free(answer);
+}
+
+/* The model moves by little: the run ends after as many rounds as that of one process. */
+static void a_run_that_stalls_ends(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"algorithm", "fed-plt"}, {"rounds", "200"},      {"seed", "5"},       {"eval-every", "0"},
+        {"tolerance", "0"},       {"categories", "auto"}, {"change", "0.001"}, {NULL, NULL}};
+    uint64_t rounds = 0;
+    fplt_error error;
+    found("train: {algorithm: fed-plt, rounds: 200, seed: 5, eval-every: 0, tolerance: 0, change: "
+          "0.001}\n",
+          site_lines, 0);
+    all.afterwards = ask_wrongly;
+    federating_run(&all);
+    assert_sides_ok(&all);
+    assert_ok(fplt_federation_rounds(all.side[0].folder, 0, count_round, &rounds, &error), error);
+    assert_true(rounds > 3 && rounds < 150);
+    fplt_model *expected = trained(&all, pairs);
+    assert_models_equal(&all, expected, 1e-12);
+    fplt_model_destroy(expected);
+    federating_clear(&all);
+}
+
 static void a_run_goes_on_under_disclosure_rules(void **state)
 {
     (void)state;
@@ -443,6 +487,8 @@ static void a_run_goes_on_under_disclosure_rules(void **state)
         assert_int_equal(verdict.bad, 0);
         assert_true(verdict.entries > 0);
     }
+    federating_write(all.side[0].folder, "control.socket",
+                     ""); /* as a process that was killed leaves one */
     snprintf(folder, sizeof folder, "backup %s/copy.db", all.folder);
     assert_ok(fplt__federation_command(all.side[0].folder, folder, &answer, &error), error);
     assert_contains(answer, "/copy.db\"}");
@@ -475,6 +521,7 @@ int main(void)
         cmocka_unit_test(families_are_those_of_one_process),
         cmocka_unit_test(masked_sums_give_the_same_model),
         cmocka_unit_test(a_private_run_has_the_noise_of_one_process),
+        cmocka_unit_test(a_run_that_stalls_ends),
         cmocka_unit_test(a_run_goes_on_under_disclosure_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
