@@ -236,8 +236,10 @@ fplt_status fplt__questions_judge(const fplt_settings *site, const fplt__local_d
         return FPLT_OK;
     if ((status = judge_rows(site, data, pooled, &asked->question, error)))
         return status;
-    uint64_t rows =
-        pooled ? pooled->records : fplt__local_data_records(data) + fplt__local_data_held_out(data);
+    uint64_t own = fplt__local_data_records(data) + fplt__local_data_held_out(data),
+             rows = pooled ? pooled->records : own;
+    if (pooled && pooled->records)
+        asked->question.share = (double)own / (double)pooled->records;
     return fplt__questions_judge_cost(site, rows, memory, asked, error);
 }
 

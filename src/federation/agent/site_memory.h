@@ -31,6 +31,9 @@ typedef struct fplt__question {
     const char *kind; /* of an analysis; NULL: a fit */
     uint64_t parameters, columns;
     uint64_t numbers; /* of an analysis, which has no parameters: numbers that are told */
+    /* Of the site in the rows that the answer is a sum over: below 1 under secure aggregation; 0: 1. A question that the site
+     * answers by itself is measured with what it told by itself, and its share of the rest. */
+    double share;
 } fplt__question;
 
 /* Of a fit, for each parameter. */

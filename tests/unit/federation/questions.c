@@ -109,6 +109,41 @@ static void questions_cost_by_what_is_new(void **state)
     free(rows.row);
 }
 
+/* What a site answered in sums over all sites counts in full for further sums, and by its share of the rows for what the site
+ * tells by itself. */
+static void sums_count_by_their_share(void **state)
+{
+    struct place *place = *state;
+    fplt__row_set rows = rows_of(0, 100);
+    fplt__question sum = ask(1, 1, 5), own = ask(2, 2, 5), other = ask(3, 3, 5);
+    fplt_error error;
+    int64_t set;
+    double spent;
+    assert_ok(fplt__site_memory_find(place->memory, &rows, &set, &error), error);
+    /* with the proposal the rows of the others are not known, with the plan they are */
+    assert_ok(fplt__site_memory_charge(place->memory, set, &sum, &rows, NULL, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 100, 0);
+    sum.share = other.share = 0.125;
+    assert_ok(fplt__site_memory_charge(place->memory, set, &sum, &rows, NULL, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 12.5, 0);
+    price(place, set, other, &spent);
+    assert_near(spent, 100, 0);
+    assert_ok(fplt__site_memory_add_hessians(place->memory, set, &sum, 2, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 130 / 8.0, 0);
+    /* another share of a question that was asked before does not make it dearer */
+    sum.share = 0.5;
+    assert_ok(fplt__site_memory_charge(place->memory, set, &sum, &rows, NULL, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 130 / 8.0, 0);
+    assert_ok(fplt__site_memory_charge(place->memory, set, &own, &rows, NULL, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 100 + 130 / 8.0, 0);
+    free(rows.row);
+}
+
 /* A table that was answered is one; a refused one is none, and other data sets and kinds are not counted. */
 static void tables_of_a_data_set(void **state)
 {
@@ -299,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(questions_cost_by_what_is_new, enter, leave),
+        cmocka_unit_test_setup_teardown(sums_count_by_their_share, enter, leave),
         cmocka_unit_test_setup_teardown(tables_of_a_data_set, enter, leave),
         cmocka_unit_test_setup_teardown(an_older_memory_is_read, enter, leave),
         cmocka_unit_test_setup_teardown(a_data_set_is_known_by_its_rows, enter, leave),
