@@ -19,6 +19,7 @@ typedef struct fplt__analysis_site {
     fplt_read_settings read; /* schema: of the site itself, or NULL */
     size_t minimum;          /* of a count that is told; 0: none */
     double dominant;         /* largest share of one row in a sum that is told; 0: no rule */
+    double steep, saturated; /* largest share of rows with a larger linear predictor; 0: no rule */
 } fplt__analysis_site;
 
 /* What a site counted. Cleared by fplt__analysis_counted_clear(). */
@@ -44,6 +45,7 @@ typedef struct fplt__analysis_kind {
     const fplt_setting *table;
     int needs_model;
     int needs_schema; /* of federation.yaml: the columns that are counted */
+    int is_table;     /* counts of the same rows by other settings would tell what each withholds */
     fplt_status (*check)(const fplt__analysis *analysis, fplt_error *error);
     uint64_t (*numbers)(const fplt__analysis *analysis);
     /* Numbers that are told at most about so many rows, and columns that they are about: the cost of the question. */
