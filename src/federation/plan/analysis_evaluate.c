@@ -8,7 +8,9 @@
 
 static const fplt_setting table[] = {
     {"grid", FPLT_INTEGER, 0, "100", FPLT__SCORE_GRID_MIN, FPLT__SCORE_GRID_MAX, NULL,
-     "cells of probability in which rows are counted, a multiple of 10", 0, 0},
+     "cells of probability in which sites count their rows, a multiple of 10; sites under strict "
+     "rules approve of another number than 100",
+     0, 0},
     FPLT_SETTINGS_END,
 };
 

@@ -75,7 +75,10 @@ fplt_status fplt__federation_verify_statement(const char *path,
                                               const fplt__statement_beside *beside,
                                               char **statement, fplt_error *error);
 
-/* An analysis to be led (federation/plan/analysis.h). */
+/* The settings of a kind of analysis (federation/plan/analysis.h). */
+const fplt_setting *fplt__federation_analysis_table(const char *kind);
+
+/* An analysis to be led. */
 typedef struct fplt__federation_analysis {
     const char *kind;
     const char *model; /* path of the model that it is about; NULL: none */
