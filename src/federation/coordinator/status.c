@@ -127,7 +127,11 @@ void fplt__coordinator_waiting(const fplt__coordinator *c, char *sentence, size_
                                  c->roster[i]);
         if (used >= size)
             break;
-        if (member.heard)
+        if (member.refused)
+            used += (size_t)snprintf(sentence + used, size - used,
+                                     " (refused: restart its agent with another policy, or end "
+                                     "this run)");
+        else if (member.heard)
             used += (size_t)snprintf(sentence + used, size - used, " (last seen %.0f s ago)",
                                      seconds_since(member.last_heard));
         else
