@@ -146,11 +146,13 @@ fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__
         fplt__site_memory_others(memory, asked->data_set, &asked->question, &others, error);
     return status || !others
                ? status
-               : fplt_error_set(error, FPLT_FAILED,
-                                "disclosure: this data set was described before with other strata, "
-                                "columns or cells, and two tables of the same rows may tell counts "
-                                "that each of them withholds; ask for the same table, or let the "
-                                "site choose `disclosure: research`");
+               : fplt_error_set(
+                     error, FPLT_FAILED,
+                     "disclosure: this data set answered `%s` before with other strata, columns or "
+                     "cells, and two tables of the same rows may tell counts that each of them "
+                     "withholds; ask for the same table, or let the site choose `disclosure: "
+                     "research`",
+                     analysis->kind->name);
 }
 
 fplt__pooled fplt__questions_pool(const fplt__agreement *agreement)
