@@ -61,7 +61,8 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
     [FPLT__RULE_TABLES] =
         {"tables",
          "All tables of a kind (`describe`, `survival`) about a data set have the "
-         "same strata, columns and cells",
+         "same strata, columns and cells, and all evaluations are of one model, or of models in "
+         "policy.start-models",
          NULL,
          {1, 0, 0},
          0},
