@@ -134,23 +134,40 @@ fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt_
     return status ? status : fplt__site_memory_find(memory, &sets->all, &asked->data_set, error);
 }
 
+static fplt_status refuse_table(const fplt__analysis *analysis, fplt_error *error)
+{
+    char digest[FPLT__HEX];
+    fplt__hex(&analysis->model_digest, sizeof analysis->model_digest, digest);
+    return analysis->model
+               ? fplt_error_set(
+                     error, FPLT_FAILED,
+                     "disclosure: this data set answered `%s` before about another "
+                     "model or grid, and the difference of two answers may be about one row; "
+                     "name %s in policy.start-models",
+                     analysis->kind->name, digest)
+               : fplt_error_set(error, FPLT_FAILED,
+                                "disclosure: this data set answered `%s` before with other "
+                                "strata, columns or cells, and two tables of the same rows may "
+                                "tell counts that each of them withholds; ask for the same table, "
+                                "or let the site choose `disclosure: research`",
+                                analysis->kind->name);
+}
+
 fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
                                          fplt__site_memory *memory, const fplt__asked *asked,
                                          fplt_error *error)
 {
     uint64_t others;
+    int named;
     if (!analysis->kind->is_table || !asked->data_set ||
         !(fplt__rule_value(site, FPLT__RULE_TABLES) > 0))
         return FPLT_OK;
     fplt_status status =
         fplt__site_memory_others(memory, asked->data_set, &asked->question, &others, error);
-    return status || !others
-               ? status
-               : fplt_error_set(error, FPLT_FAILED,
-                                "disclosure: this data set was described before with other strata, "
-                                "columns or cells, and two tables of the same rows may tell counts "
-                                "that each of them withholds; ask for the same table, or let the "
-                                "site choose `disclosure: research`");
+    if (status || !others ||
+        (status = fplt__disclosure_names_model(site, analysis, &named, error)) || named)
+        return status;
+    return refuse_table(analysis, error);
 }
 
 fplt__pooled fplt__questions_pool(const fplt__agreement *agreement)
