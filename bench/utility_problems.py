@@ -50,8 +50,10 @@ def columns(random, count, numbers, levels, fill, common):
     return raw, [random.integers(0, level, count) for level in levels]
 
 
-def generate(name, seed=1, held=4000, loss="logistic", classes=2):
-    sites, rows, numbers, levels, fill, strength, common, balance, unequal = GENERATED[name]
+def generate(name, seed=1, held=4000, loss="logistic", classes=2, strength=None):
+    """`strength`: of the signal, instead of the problem's own."""
+    sites, rows, numbers, levels, fill, own, common, balance, unequal = GENERATED[name]
+    strength = own if strength is None else strength
     random = np.random.default_rng([seed, sorted(GENERATED).index(name)])
     counts = sizes(random, sites, rows, unequal)
     count = int(counts.sum()) + held

@@ -232,6 +232,22 @@ static fplt_status save_known(const char *path, const char *known, const fplt__a
     return status;
 }
 
+/* Two members with one identity are one party, and the plan counts them as two. */
+static fplt_status check_distinct(const fplt__agreement *agreement, fplt_error *error)
+{
+    const uint8_t *identity = agreement->identities;
+    const fplt__proposal *proposal = &agreement->proposal;
+    for (uint32_t i = 0; i < proposal->members; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (memcmp(identity + (size_t)i * KEY, identity + (size_t)j * KEY, KEY) == 0)
+                return fplt_error_set(error, FPLT_FAILED,
+                                      "%s and %s have the same identity: one agent's folder is a "
+                                      "copy of the other's; remove identity.key and identity.pub "
+                                      "at one of them, and it makes its own for the next run",
+                                      proposal->roster[j], proposal->roster[i]);
+    return FPLT_OK;
+}
+
 static fplt_status judge_identities(const fplt_settings *settings, const char *known,
                                     const fplt__agreement *agreement, uint32_t member_index,
                                     const uint8_t own[KEY], fplt_error *error)
@@ -246,7 +262,9 @@ static fplt_status judge_identities(const fplt_settings *settings, const char *k
             if (memcmp(stated, own, KEY) != 0)
                 return fplt_error_set(error, FPLT_FAILED,
                                       "the plan says another identity for %s than identity.key of "
-                                      "this agent: somebody stands in between",
+                                      "this agent: the key was made anew since the agent agreed "
+                                      "(put the old one back, or wait for the next run), or "
+                                      "somebody stands in between",
                                       name);
             continue;
         }
@@ -269,6 +287,8 @@ fplt_status fplt__peers_meet(const fplt_settings *settings, const char *folder,
     char path[4200], *known;
     fplt_status status = load_known(folder, path, &known, error);
     *verified = fplt_settings_given(settings, "peers");
+    if (!status)
+        status = check_distinct(agreement, error);
     if (!status)
         status = judge_identities(settings, known, agreement, member_index, own, error);
     if (!status)

@@ -265,16 +265,28 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__proposal *proposal,
-                                         fplt__site_memory *memory, fplt_error *error)
+static fplt_status refuse_roster(const fplt__proposal *proposal, size_t members, double least,
+                                 fplt_error *error)
 {
-    double least = fplt__rule_value(site, FPLT__RULE_ROSTER);
+    static const char excuse[] = "(`policy: {exclusion: allow}` excuses members that left)";
+    if (proposal->secure)
+        return fplt_error_set(error, FPLT_FAILED,
+                              "disclosure: the roster differs by %zu from one that was answered "
+                              "for, but must be the same or differ by at least %.0f %s",
+                              members, least, excuse);
+    return fplt_error_set(error, FPLT_FAILED,
+                          "disclosure: %zu of a roster that was answered for under secure "
+                          "aggregation are missing, and without it the coordinator sees each "
+                          "update: the earlier sum less these is what the missing sent; take "
+                          "aggregate: secure with the same roster %s",
+                          members, excuse);
+}
+
+/* The names of a roster, sorted and separated by blanks; to be cleared. */
+static fplt_status sort_roster(const fplt__proposal *proposal, fplt__buffer *names,
+                               fplt_error *error)
+{
     char(*sorted)[FPLT__NAME];
-    fplt__buffer names = {NULL, 0, 0, FPLT_OK};
-    size_t members;
-    if (!proposal->secure || !(least > 0) || fplt__policy_is_private(site, proposal) ||
-        fplt__custom_cost_is_off(site, proposal))
-        return FPLT_OK;
     fplt_status status =
         fplt__alloc_into(&sorted, proposal->members, sizeof *sorted, "the roster", error);
     if (status)
@@ -282,21 +294,30 @@ fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__
     memcpy(sorted, proposal->roster, proposal->members * sizeof *sorted);
     qsort(sorted, proposal->members, sizeof *sorted, by_name);
     for (uint32_t i = 0; i < proposal->members; i++)
-        fplt__buffer_format(&names, "%s%s", i ? " " : "", sorted[i]);
+        fplt__buffer_format(names, "%s%s", i ? " " : "", sorted[i]);
     fplt__free(sorted);
-    if (names.status)
-        status = fplt_error_set(error, names.status, "no memory for the roster");
-    else if (!(status = fplt__site_memory_roster_differs(memory, proposal->federation, names.text,
-                                                         fplt__policy_allows_exclusion(site),
-                                                         &members, error)))
-        status =
-            members && (double)members < least
-                ? fplt_error_set(error, FPLT_FAILED,
-                                 "disclosure: the roster differs by %zu from one that was "
-                                 "answered for, but must be the same or differ by at least %.0f "
-                                 "(`policy: {exclusion: allow}` excuses members that left)",
-                                 members, least)
-                : fplt__site_memory_add_roster(memory, proposal->federation, names.text, error);
+    return names->status ? fplt_error_set(error, names->status, "no memory for the roster")
+                         : FPLT_OK;
+}
+
+fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__proposal *proposal,
+                                         fplt__site_memory *memory, fplt_error *error)
+{
+    double least = fplt__rule_value(site, FPLT__RULE_ROSTER);
+    fplt__buffer names = {NULL, 0, 0, FPLT_OK};
+    size_t members;
+    if (!(least > 0) || fplt__policy_is_private(site, proposal) ||
+        fplt__custom_cost_is_off(site, proposal))
+        return FPLT_OK;
+    fplt_status status = sort_roster(proposal, &names, error);
+    if (!status)
+        status = fplt__site_memory_roster_differs(memory, proposal->federation, names.text,
+                                                  fplt__policy_allows_exclusion(site),
+                                                  !proposal->secure, &members, error);
+    if (!status && members && (double)members < least)
+        status = refuse_roster(proposal, members, least, error);
+    if (!status && proposal->secure)
+        status = fplt__site_memory_add_roster(memory, proposal->federation, names.text, error);
     fplt__buffer_clear(&names);
     return status;
 }

@@ -54,7 +54,8 @@ fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__row_s
                                     fplt__site_memory *memory, fplt__asked *asked,
                                     fplt_error *error);
 /* The rule `roster`, of runs under secure aggregation: a roster that differs from an earlier one by a few members would
- * give the sum of these by subtraction. Remembers the roster. FPLT_FAILED: refused, and the sentence may be told. */
+ * give the sum of these by subtraction. Remembers the roster. A run without secure aggregation shows each update, and may
+ * not lack a few members of such a roster either. FPLT_FAILED: refused, and the sentence may be told. */
 fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__proposal *proposal,
                                          fplt__site_memory *memory, fplt_error *error);
 /* Counts the question, durably; the same question again costs nothing. */

@@ -334,8 +334,8 @@ static size_t count_missing(const char *names, const char *others)
 }
 
 fplt_status fplt__site_memory_roster_differs(fplt__site_memory *memory, const char *federation,
-                                             const char *names, int may_leave, size_t *members,
-                                             fplt_error *error)
+                                             const char *names, int may_leave, int may_join,
+                                             size_t *members, fplt_error *error)
 {
     sqlite3_stmt *statement;
     int row = 0;
@@ -345,7 +345,7 @@ fplt_status fplt__site_memory_roster_differs(fplt__site_memory *memory, const ch
                         "SELECT names FROM roster WHERE federation = ?", "t", federation);
     while (!status && !(status = fplt__table_step(memory->table, statement, &row, error)) && row) {
         const char *known = (const char *)sqlite3_column_text(statement, 0);
-        size_t joined = count_missing(names, known),
+        size_t joined = may_join ? 0 : count_missing(names, known),
                differing = joined + count_missing(known, names);
         if (differing && (joined || !may_leave) && (!*members || differing < *members))
             *members = differing;

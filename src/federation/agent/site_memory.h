@@ -70,10 +70,10 @@ fplt_status fplt__site_memory_differs(fplt__site_memory *memory, int64_t data_se
 
 /* Rosters of runs under secure aggregation. The least number of members, above 0, by which the sorted names differ from an
  * earlier roster of the federation; 0: from none. Names are separated by blanks. `may_leave`: rosters that members have only
- * left since are not compared. */
+ * left since are not compared. `may_join`: members that joined since are not counted. */
 fplt_status fplt__site_memory_roster_differs(fplt__site_memory *memory, const char *federation,
-                                             const char *names, int may_leave, size_t *members,
-                                             fplt_error *error);
+                                             const char *names, int may_leave, int may_join,
+                                             size_t *members, fplt_error *error);
 fplt_status fplt__site_memory_add_roster(fplt__site_memory *memory, const char *federation,
                                          const char *names, fplt_error *error);
 

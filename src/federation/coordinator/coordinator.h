@@ -312,6 +312,11 @@ fplt_status fplt__coordinator_state_start(const fplt__coordinator *coordinator,
 /* proposing.c */
 /* The proposal of the settings, with a new nonce. */
 fplt_status fplt__coordinator_propose(fplt__coordinator *coordinator, fplt_error *error);
+/* A coordinator that only proposes, with other settings or exclusions than this one; its proposal is to be cleared, and
+ * itself released with fplt__free. It borrows all else. */
+fplt_status fplt__coordinator_rehearse(const fplt__coordinator *coordinator,
+                                       const fplt_settings *settings, fplt__coordinator **other,
+                                       fplt_error *error);
 /* The proposal of a run as it was stored, from its plan where there is one; empty where neither can be read. To be
  * cleared. */
 void fplt__coordinator_stored_proposal(fplt__leader_store *store, uint32_t run,

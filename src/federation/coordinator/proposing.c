@@ -266,6 +266,19 @@ fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
     return check_terms(proposal, error);
 }
 
+fplt_status fplt__coordinator_rehearse(const fplt__coordinator *c, const fplt_settings *settings,
+                                       fplt__coordinator **other, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(other, 1, sizeof **other, "settings", error);
+    if (status)
+        return status;
+    (*other)->settings = settings;
+    (*other)->excluded = c->excluded;
+    (*other)->pki.authority = c->pki.authority;
+    snprintf((*other)->folder, sizeof(*other)->folder, "%s", c->folder);
+    return FPLT_OK;
+}
+
 static int same_pairs(const fplt__pair *a, size_t a_count, const fplt__pair *b, size_t b_count,
                       const char **which)
 {

@@ -29,13 +29,9 @@ static fplt_status check_again(const fplt__coordinator *c, const fplt_settings *
                                fplt_error *error)
 {
     fplt__coordinator *other;
-    fplt_status status = fplt__alloc_into(&other, 1, sizeof *other, "settings", error);
+    fplt_status status = fplt__coordinator_rehearse(c, settings, &other, error);
     if (status)
         return status;
-    other->settings = settings;
-    other->excluded = c->excluded;
-    other->pki.authority = c->pki.authority;
-    snprintf(other->folder, sizeof other->folder, "%s", c->folder);
     if (!(status = fplt__settings_complete(settings, error)) &&
         !(status = fplt__settings_effective(settings, error)) &&
         !(status = check_unread(c, settings, error)) &&

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "federation/coordinator/coordinator.h"
+#include "federation/plan/secure_plan.h"
 #include "fedplt/ledger.h"
 
 /* What the settings become */
@@ -130,13 +131,29 @@ static fplt_status check_roster(const fplt__proposal *proposal, const char *name
                           name, proposal->run);
 }
 
+/* Whether masked sums over one member less are allowed: the next run keeps its aggregation. */
+static fplt_status check_sums(const fplt__proposal *proposal, const char *name, fplt_error *error)
+{
+    fplt_error why = {FPLT_OK, ""};
+    fplt__proposal fewer = *proposal; /* borrows all */
+    fewer.members--;
+    if (fewer.quorum > fewer.members)
+        fewer.quorum = fewer.members;
+    return !proposal->secure || fplt__secure_plan_check(&fewer, &why) == FPLT_OK
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s cannot be excluded: %.300s. End the run with `fedplt "
+                                "federation end`, its last model is kept",
+                                name, why.text);
+}
+
 static fplt_status check_member(const fplt__proposal *proposal, const char *name, fplt_error *error)
 {
     fplt_status status = check_roster(proposal, name, error);
-    return status || proposal->members > 1
-               ? status
-               : fplt_error_set(error, FPLT_BAD_VALUE, "%s is the only member of run %u", name,
+    if (!status && proposal->members < 2)
+        status = fplt_error_set(error, FPLT_BAD_VALUE, "%s is the only member of run %u", name,
                                 proposal->run);
+    return status ? status : check_sums(proposal, name, error);
 }
 
 /* What is stored of the runs that follow from a run. */

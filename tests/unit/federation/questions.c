@@ -284,27 +284,39 @@ static void rosters_that_differ(void **state)
     size_t members;
     fplt_error error;
     fplt__site_memory *memory = place->memory;
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d", 0, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d", 0, 0, &members, &error),
               error);
     assert_int_equal(members, 0);
     assert_ok(fplt__site_memory_add_roster(memory, "heart", "a b c d", &error), error);
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 0, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 0, 0, &members, &error),
               error);
     assert_int_equal(members, 1);
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 0, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 0, 0, &members, &error),
               error);
     assert_int_equal(members, 2);
     /* with leave of the site members may leave; who joins is seen all the same */
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 1, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 1, 0, &members, &error),
               error);
     assert_int_equal(members, 0);
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 1, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 1, 0, &members, &error),
               error);
     assert_int_equal(members, 2);
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d e", 1, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d e", 1, 0, &members,
+                                               &error),
               error);
     assert_int_equal(members, 1);
-    assert_ok(fplt__site_memory_roster_differs(memory, "lung", "a b c", 0, &members, &error),
+    /* where single updates are seen, only those who are missing count */
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 0, 1, &members, &error),
+              error);
+    assert_int_equal(members, 1);
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d e", 0, 1, &members,
+                                               &error),
+              error);
+    assert_int_equal(members, 0);
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 1, 1, &members, &error),
+              error);
+    assert_int_equal(members, 0);
+    assert_ok(fplt__site_memory_roster_differs(memory, "lung", "a b c", 0, 0, &members, &error),
               error);
     assert_int_equal(members, 0);
 }
