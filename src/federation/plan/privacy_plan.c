@@ -34,7 +34,7 @@ fplt_status fplt__privacy_plan_make(const fplt__plan_resolution *terms,
 {
     const char **names;
     *promise = NULL;
-    if (!terms->schema)
+    if (!terms->schema && !terms->source.own_costs)
         return fplt__privacy_plan_needs_schema(error);
     fplt_status status =
         fplt__alloc_into(&names, proposal->members, sizeof *names, "the roster", error);
