@@ -10,6 +10,10 @@
 
 fplt_status fplt__privacy_plan_needs_schema(fplt_error *error); /* says so */
 
+/* Agents that are in every round at least; 0: a round waits for all. */
+uint32_t fplt__privacy_plan_present(const fplt_algorithm *algorithm,
+                                    const fplt__proposal *proposal);
+
 /* The promise of a run; `records`: one a member. The terms and the proposal are borrowed by it. */
 fplt_status fplt__privacy_plan_make(const fplt__plan_resolution *terms,
                                     const fplt__proposal *proposal, const uint64_t *records,

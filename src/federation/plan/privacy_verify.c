@@ -172,8 +172,7 @@ fplt_status fplt__privacy_plan_verify(const fplt__agreement *agreement, fplt_err
 uint64_t fplt__privacy_plan_rounds(const fplt__agreement *agreement, uint64_t charged)
 {
     FPLT__ASSERT(agreement->private && agreement->plan.algorithm);
-    int waits = !(agreement->plan.algorithm->allows & FPLT_ALLOWS_PARTIAL) ||
-                (agreement->proposal.secure && !agreement->threshold);
+    int waits = !fplt__privacy_plan_present(agreement->plan.algorithm, &agreement->proposal);
     return waits || charged > agreement->cap ? agreement->cap : charged;
 }
 

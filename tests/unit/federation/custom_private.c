@@ -156,7 +156,7 @@ static double spent(size_t side)
 static void every_side_certifies_and_charges(void **state)
 {
     (void)state;
-    run(TRAIN "aggregate: plain\nprivacy: {epsilon: 3, spare: 0}\n", "  epsilon: 4\n");
+    run(TRAIN "aggregate: plain\nquorum: 3\nprivacy: {epsilon: 3, spare: 0}\n", "  epsilon: 4\n");
     assert_trained();
     for (size_t i = 1; i <= SITES; i++) {
         assert_contains(all.side[i].log, "protection: the promise of privacy, for gradients");

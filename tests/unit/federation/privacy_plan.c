@@ -94,6 +94,22 @@ static void plan_follows_from_public_numbers(void **state)
     fplt_schema_destroy(made.schema);
 }
 
+/* A quorum of all is no quorum: every round has every agent, and every agent is charged all of them. */
+static void a_quorum_of_all_waits_for_all(void **state)
+{
+    (void)state;
+    struct proposed made;
+    fplt__agreement agreement;
+    propose(&made);
+    agree(&made, &agreement);
+    for (uint32_t quorum = 0; quorum <= 3; quorum++) {
+        agreement.proposal.quorum = quorum;
+        assert_int_equal(fplt__privacy_plan_rounds(&agreement, 7), quorum == 3 ? 42 : 7);
+    }
+    fplt__agreement_clear(&agreement);
+    fplt_schema_destroy(made.schema);
+}
+
 /* If agents weigh the same and have the same noise, a record of a small site weighs more: each member has a rate and a cost of its own. */
 static void members_cost_what_their_records_weigh(void **state)
 {
@@ -190,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan_follows_from_public_numbers),
+        cmocka_unit_test(a_quorum_of_all_waits_for_all),
         cmocka_unit_test(members_cost_what_their_records_weigh),
         cmocka_unit_test(false_plans_are_found),
         cmocka_unit_test(refuses_what_a_network_cannot_promise),
