@@ -232,6 +232,30 @@ static void plans_follow_from_public_numbers(void **state)
     fplt_objective_destroy(objective);
 }
 
+/* Nothing is known of curvature, so every local step of Fed-PLT is charged: three of them are three, whatever rho is. */
+static void local_steps_are_charged_one_by_one(void **state)
+{
+    static const char *const local[][2] = {{"algorithm", "fed-plt"}, {"rho", "1"},
+                                           {"epochs", "3"},          {"privacy.tau", "0.2"},
+                                           {"clip", "0.5"},          {"gamma", "0.3"},
+                                           {"rounds", "8"},          {NULL, NULL}};
+    fplt_objective *objective = objective_of(&three, AGENTS, 1);
+    struct training made;
+    fplt_error error;
+    (void)state;
+    assert_ok(train(objective, local, &made, &error), error);
+    const fplt_promise_view *view = fplt_trainer_promise(made.trainer);
+    for (uint32_t i = 0; i < AGENTS; i++) {
+        fplt_privacy_claim claim;
+        double epsilon, step = sqrt(0.3 / 2) * 2 * 0.5 / (double)shares[i] / 0.2 +
+                               3 * sqrt(DIMENSION) / 1048576;
+        assert_ok(fplt__promise_claim(view, i, 8, &claim, &epsilon, &error), error);
+        assert_close(claim.gdp_mu, step * sqrt(3 * 8), 1e-11);
+    }
+    training_clear(&made);
+    fplt_objective_destroy(objective);
+}
+
 static void promises_need_what_nobody_can_know(void **state)
 {
     static const char *const cases[][6][2] = {
@@ -399,6 +423,7 @@ int main(void)
         cmocka_unit_test(gradients_are_shortened_in_blocks),
         cmocka_unit_test(no_gradient_is_longer_than_the_clip),
         cmocka_unit_test(plans_follow_from_public_numbers),
+        cmocka_unit_test(local_steps_are_charged_one_by_one),
         cmocka_unit_test(promises_need_what_nobody_can_know),
         cmocka_unit_test(the_noise_hides_a_record_as_claimed),
         cmocka_unit_test(certificates_are_verified),
