@@ -189,6 +189,18 @@ static fplt_status check_sites(const fplt_dataset *training, const char *loss, f
     return FPLT_OK;
 }
 
+/* Own costs of a run that makes a promise. */
+static fplt_status clip_own(fplt_job *job, const fplt_job_source *source, fplt_error *error)
+{
+    fplt_job_view *view = &job->view;
+    view->cost =
+        (fplt_objective_settings){.loss = "custom", .regulariser = "none", .clip = source->clip};
+    fplt_status status =
+        fplt__objective_clip_records(source->objective, source->clip, &job->objective, error);
+    view->objective = job->objective;
+    return status;
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -196,7 +208,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->transform = &job->transform;
     view->objective = source->objective;
     if (view->objective)
-        return FPLT_OK;
+        return source->public_only ? clip_own(job, source, error) : FPLT_OK;
     fplt_status status = fplt__job_build_data(settings, run, source, &job->training, &job->held_out,
                                               &job->transform, error);
     if ((status = fplt_ranks_agree(source->ranks, status, error)))

@@ -104,7 +104,8 @@ static fplt_status make_cost(const fplt_settings *settings, const fplt_job_sourc
                              fplt__outline *outline, fplt_error *error)
 {
     if (outline->form.custom) {
-        outline->cost = (fplt_objective_settings){.loss = "custom", .regulariser = "none"};
+        outline->cost = (fplt_objective_settings){
+            .loss = "custom", .regulariser = "none", .clip = source->clip};
         return make_zero_cost(&outline->form, &outline->objective, error);
     }
     outline->cost = fplt__job_cost(settings, source, outline->form.task);

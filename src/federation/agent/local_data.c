@@ -10,6 +10,7 @@
 #include "data/schema_access.h"
 #include "fedplt/noise.h"
 #include "job/job.h"
+#include "objective/objective_access.h"
 #include "federation/plan/columns.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/run_design.h"
@@ -172,6 +173,17 @@ fplt_status fplt__local_data_expand(fplt__local_data *material, const char *numb
     return fplt__local_formula_expand(&material->formula, &rows, numbers, error);
 }
 
+/* With a promise the gradients of a custom cost's records are shortened. */
+static fplt_status clip_lent(fplt__local_data *material, fplt_error *error)
+{
+    material->source.own_costs = 1;
+    fplt_status status = fplt_promise_prepare(material->settings, &material->source, error);
+    return status || !fplt__promise_wanted(material->settings)
+               ? status
+               : fplt__objective_clip_records(material->lent, material->source.clip,
+                                              &material->objective, error);
+}
+
 fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__proposal *proposal,
                                     const fplt__local_source *from, fplt__local_data **out,
                                     char abroad[FPLT__SENTENCE], fplt_error *error)
@@ -190,6 +202,10 @@ fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__propo
         return status;
     }
     if (!reads) {
+        if ((status = clip_lent(material, error))) {
+            fplt__local_data_destroy(material);
+            return status;
+        }
         *out = material;
         return FPLT_OK;
     }
@@ -292,7 +308,7 @@ int fplt__local_data_is_settled(const fplt__local_data *material)
 int fplt__local_data_is_changed(const fplt__local_data *material)
 {
     return material->settled || material->prepared || material->formula.numbers ||
-           material->objective;
+           (material->objective && !material->lent);
 }
 
 /* Levels that other sites have are missing, too, where a category is. */

@@ -23,7 +23,7 @@ struct fplt__local_data {
     double *prepared; /* owned: as it was told (fplt__local_data_prepare); NULL: not yet */
     size_t prepared_count;
     fplt__local_formula formula;
-    fplt_objective *objective;
+    fplt_objective *objective;  /* of the rows, or the lent one with its gradients shortened */
     const fplt_objective *lent; /* a custom cost, in place of all rows; NULL: none */
     fplt_noise *noise;
     fplt_noise_source source_of_noise;

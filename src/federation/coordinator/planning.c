@@ -475,8 +475,10 @@ static fplt_status begin_facts(fplt__coordinator *c, fplt_error *error)
     if (fplt__is_analysis(&c->proposal))
         return fplt__coordinator_begin_analysis(c, error);
     if (fplt__is_custom(
-            &c->proposal)) { /* its form stands in the proposal: only how costs curve is asked for */
+            &c->proposal)) { /* its form stands in the proposal: without privacy only how costs curve is asked for */
         c->facts.form = fplt__custom_form(&c->proposal);
+        if (c->proposal.privacies)
+            return plan(c, error);
         note_withheld(c);
         ask_bend(c);
         return FPLT_OK;

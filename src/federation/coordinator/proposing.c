@@ -141,7 +141,7 @@ static fplt_status check_terms(const fplt__proposal *proposal, fplt_error *error
     if (status)
         return status;
     if (!(status = fplt__proposal_schema(proposal, &schema, error)) && !schema &&
-        fplt__promise_wanted(settings))
+        fplt__promise_wanted(settings) && !fplt__is_custom(proposal))
         status = fplt__privacy_plan_needs_schema(error);
     if (!status && (schema || fplt__is_custom(proposal))) {
         fplt__form form;
