@@ -290,10 +290,9 @@ const cli_command cli_validate[] = {
          "simplest. With --out it is trained once more on all rows.\n\n"
          "Folds within sites ask how well the model does on new rows of the same sites; leaving a "
          "site out asks how well it does at a site that took no part.",
-     .examples =
-         "fedplt validate --data hospitals.csv --grid 0.001,0.01,0.1\n"
-         "fedplt validate --data hospitals.csv --by sites --out validated\n"
-         "fedplt validate --data north.csv,south.csv --fold-file north/folds.csv,south/folds.csv",
+     .examples = "fedplt validate --data hospitals.csv --grid 0.001,0.01,0.1\n"
+                 "fedplt validate --data hospitals.csv --by sites --out validated\n"
+                 "fedplt validate --data hospitals.csv --fold-file validated/folds.csv",
      .least = 0,
      .most = 1,
      .config = 1,

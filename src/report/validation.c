@@ -64,14 +64,17 @@ void fplt__validation_choose(const fplt_validate_point *point, size_t count, siz
 fplt_status fplt__validation_table(const fplt__validation_view *made, fplt_table **table,
                                    fplt_error *error)
 {
-    const char *columns[] = {made->search, "loss", "std_error", made->measure, "remark"};
-    fplt_status status = fplt__table_create(columns, 5, table, error);
+    int measures = strcmp(made->measure, "loss") != 0;
+    const char *columns[] = {made->search, "loss", "std_error", measures ? made->measure : "remark",
+                             "remark"};
+    fplt_status status = fplt__table_create(columns, measures ? 5 : 4, table, error);
     for (size_t v = 0; !status && v < made->count; v++) {
         const fplt_validate_point *point = &made->point[v];
         fplt__table_number(*table, point->value, 6);
         fplt__table_number(*table, point->loss, 6);
         fplt__table_number(*table, point->error, 3);
-        fplt__table_number(*table, point->quality, 5);
+        if (measures)
+            fplt__table_number(*table, point->quality, 5);
         fplt__table_text(*table, v == made->chosen && v == made->best ? "least loss, chosen"
                                  : v == made->chosen ? "chosen: within one standard error"
                                  : v == made->best   ? "least loss"

@@ -19,7 +19,7 @@ fplt_status fplt__validation_grid(const char *text, double value[FPLT__VALIDATIO
 
 /* A validation that is over. Borrowed. */
 typedef struct fplt__validation_view {
-    const char *search, *by, *measure;
+    const char *search, *by, *measure; /* measure: `loss` where there is no other */
     uint32_t folds;
     const fplt_validate_point *point;
     size_t count, best, chosen;

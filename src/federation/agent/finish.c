@@ -12,6 +12,7 @@
 #include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
 #include "federation/plan/program.h"
+#include "federation/plan/validation.h"
 #include "privacy/privacy.h"
 #include "promise/certificate.h"
 #include "promise/promise.h"
@@ -144,14 +145,16 @@ static fplt_status write_model(fplt__agent *agent, const double *x, size_t dimen
     int is_custom = fplt__is_custom(&agreement.proposal);
     if (!is_custom)
         status = fplt__plan_resolution_model(&agreement, x, record, NULL, &model, error);
-    if (!status)
+    int is_kept =
+        agreement.proposal.refit != FPLT__REFIT_THIS && /* the model stays the penalised one */
+        !fplt__leaves_out_fold(&agreement.proposal);
+    if (!status && !fplt__leaves_out_fold(&agreement.proposal))
         status = fplt__disclosure_remember(agent->folder, &agreement, x, model, error);
     if (!status && agreement.private && !agent->sets) /* not built by this process */
         agent->unsettled = plan;
     else if (!status && agreement.private && !(status = settle(agent, &plan, error)))
         status = certify(agent, &agreement, &plan, model, &certificate, error);
-    if (!status &&
-        agreement.proposal.refit != FPLT__REFIT_THIS) /* the model stays the penalised one */
+    if (!status && is_kept)
         status = is_custom ? write_custom(agent, &agreement, x, record, error)
                            : write_files(agent, model, certificate, error);
     free(record);
