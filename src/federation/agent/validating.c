@@ -54,27 +54,21 @@ static int has_rows(const fplt__agent *agent, double rows, uint32_t folds)
            left >= fplt__rule_value(agent->settings, FPLT__RULE_FREEDOM) + parameters;
 }
 
-/* What the fits of one fold cost: the first as a new question, the others half. */
+/* What the fits of one fold cost: the first as a new question, unless these rows were asked about before, the others half. */
 static fplt_status price_fold(const fplt__agent *agent, const fplt__proposal *first,
                               const fplt__validation *validation, uint32_t folds, uint32_t fold,
                               double *cost, fplt_error *error)
 {
-    double half = FPLT__QUESTION_COST / 2.0 * (double)agent->asked.question.parameters, added;
-    size_t fresh = 0;
-    fplt_status status = FPLT_OK;
-    for (size_t v = 0; v < validation->count && !status; v++) {
-        fplt__proposal fit;
-        if (!(status = fplt__proposal_copy(first, &fit, error)) &&
-            !(status =
-                  fplt__validation_state_fit(&fit, validation, folds, v * folds + fold, error)) &&
-            !(status = fplt__questions_price(agent->settings, &fit, agent->memory, &agent->asked,
-                                             &added, error))) {
-            *cost += added;
-            fresh += added > half;
-        }
-        fplt__proposal_clear(&fit);
-    }
-    *cost -= fresh > 1 ? half * (double)(fresh - 1) : 0;
+    double half = FPLT__QUESTION_COST / 2.0 * (double)agent->asked.question.parameters, added = 0;
+    fplt__proposal fit;
+    fplt_status status = fplt__proposal_copy(first, &fit, error);
+    if (!status)
+        status = fplt__validation_state_fit(&fit, validation, folds, fold, error);
+    if (!status)
+        status = fplt__questions_price(agent->settings, &fit, agent->memory, &agent->asked, &added,
+                                       error);
+    *cost += added + half * (double)(validation->count - 1);
+    fplt__proposal_clear(&fit);
     return status;
 }
 
@@ -95,21 +89,25 @@ static fplt_status fit_questions(fplt__agent *agent, const fplt__proposal *first
 {
     fplt__validation validation;
     double cost = 0;
+    fplt__asked asked =
+        agent->asked; /* the rows of others are what the coordinator says: they are not kept */
     fplt_status status = fplt__validation_read(first, &validation, error);
+    if (first->secure && rows > 0)
+        asked.question.share = (double)fplt__local_data_records(agent->material) / rows;
     if (status || (status = fplt__questions_judge_cost(agent->settings, (uint64_t)rows,
-                                                       agent->memory, &agent->asked, error)))
+                                                       agent->memory, &asked, error)))
         return status;
     while (*folds >= 2) {
         if ((status = price_folds(agent, first, &validation, *folds, &cost, error)))
             return status;
-        if (has_rows(agent, rows, *folds) && cost <= agent->asked.left)
+        if (has_rows(agent, rows, *folds) && cost <= asked.left)
             break;
         --*folds;
     }
     fplt__agent_log(
         agent, "validation",
         "the questions of %zu values in %u folds cost %.0f of the %.0f numbers that are left",
-        validation.count, *folds, cost, fmax(0, agent->asked.left));
+        validation.count, *folds, cost, fmax(0, asked.left));
     return FPLT_OK;
 }
 
