@@ -12,6 +12,7 @@
 #include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
 #include "federation/plan/program.h"
+#include "federation/plan/validation.h"
 #include "privacy/privacy.h"
 #include "promise/certificate.h"
 #include "promise/promise.h"
@@ -163,16 +164,17 @@ static fplt_status write_model(fplt__agent *agent, const double *x, size_t dimen
                               agreement.plan.dimension);
     }
     char *record = record_of(agent->settings, &agreement, &plan);
+    int leaves_out = fplt__leaves_out_fold(&agreement.proposal);
     result.record = record;
     status = make_model(&agreement, &result, error);
-    if (!status)
+    if (!status && !leaves_out)
         status = fplt__disclosure_remember(agent->folder, &agreement, x, result.model.model, error);
     if (!status && agreement.private && !agent->sets) /* not built by this process */
         agent->unsettled = plan;
     else if (!status && agreement.private && !(status = settle(agent, &plan, error)))
         status = certify(agent, &agreement, &plan, &result.model, &result.certificate, error);
-    if (!status &&
-        agreement.proposal.refit != FPLT__REFIT_THIS) /* the model stays the penalised one */
+    /* of a refit the model stays the penalised one */
+    if (!status && agreement.proposal.refit != FPLT__REFIT_THIS && !leaves_out)
         status = write_files(agent, &result, &agreement, error);
     free(record);
     fplt_free(result.certificate);

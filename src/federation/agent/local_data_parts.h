@@ -6,6 +6,7 @@
 #include "fedplt/solver.h"
 #include "federation/agent/local_data.h"
 #include "federation/plan/columns.h"
+#include "federation/plan/validation.h"
 #include "job/job.h"
 
 struct fplt__local_data {
@@ -30,6 +31,9 @@ struct fplt__local_data {
     fplt_objective *scored; /* of the held-out rows; made when they are asked for */
     double *scratch;        /* for them */
     fplt__row_sets sets;
+    fplt__validation_part part; /* of a validation: which fold is held out */
+    uint32_t *fold;             /* owned: of each row as it was read; NULL: no fold is held out */
+    uint32_t most_folds;        /* that these rows can have, where a validation begins */
     double *
         norms; /* owned: of the packed rows, and scratch behind them; made when they are asked for */
     double *judged; /* behind these: the point at which influence was asked for last; NULL: none */

@@ -14,6 +14,7 @@
 #include "federation/agent/rules.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/refit.h"
+#include "federation/plan/validation.h"
 
 static fplt__digest digest_of(fplt__buffer *text)
 {
@@ -44,6 +45,8 @@ static fplt_status make_digests(const fplt_settings *site, const fplt__proposal 
                         proposal->schema ? proposal->schema : "none",
                         proposal->dictionary ? proposal->dictionary : "none");
     add_reading(site, &fit);
+    if (fplt__leaves_out_fold(proposal))
+        fplt__buffer_format(&fit, "part %s\n", proposal->part);
     for (size_t i = 0; i < proposal->settings; i++)
         if (fplt__is_of_fit(proposal->setting[i].name))
             fplt__buffer_format(&fit, "%s %s\n", proposal->setting[i].name,
@@ -89,6 +92,20 @@ fplt_status fplt__questions_find(const fplt_settings *site, const fplt__proposal
     return status ? status
                   : fplt__site_memory_find(memory, &fplt__local_data_row_sets(data)->all,
                                            &asked->data_set, error);
+}
+
+fplt_status fplt__questions_price(const fplt_settings *site, const fplt__proposal *proposal,
+                                  fplt__site_memory *memory, const fplt__asked *asked,
+                                  double *added, fplt_error *error)
+{
+    const fplt__digest none = {{0}};
+    fplt__question question = asked->question;
+    fplt__question_cost cost = {.added = 0};
+    fplt_status status = make_digests(site, proposal, &none, &question, error);
+    if (!status)
+        status = fplt__site_memory_price(memory, asked->data_set, &question, &cost, error);
+    *added = cost.added;
+    return status;
 }
 
 /* The same analysis of the same model and rows may be repeated. */

@@ -68,6 +68,8 @@ void fplt__coordinator_remember(fplt__coordinator *c, const fplt__leader_action 
         fplt__coordinator_remember_preparation(c, action);
     else if (action->step == FPLT__FACTS_ANALYSIS)
         fplt__coordinator_remember_analysis(c, action);
+    else if (action->step == FPLT__FACTS_FOLDS)
+        fplt__coordinator_remember_folds(c, action);
     else if (action->step >= FPLT__FACTS_POLYS)
         fplt__coordinator_remember_polys(c, action);
     else if (!c->facts.counted[i] &&
@@ -469,6 +471,14 @@ static fplt_status take_names(fplt__coordinator *c, fplt_error *error)
     return FPLT_OK;
 }
 
+/* All is known of the rows: a plan, or first how a validation divides them. */
+static fplt_status end_facts(fplt__coordinator *c, fplt_error *error)
+{
+    int asked;
+    fplt__coordinator_ask_folds(c, &asked);
+    return asked ? FPLT_OK : plan(c, error);
+}
+
 static fplt_status begin_facts(fplt__coordinator *c, fplt_error *error)
 {
     fplt_schema *schema;
@@ -520,7 +530,8 @@ void fplt__coordinator_resolve(fplt__coordinator *c, int step)
             !(status = take_squares(c, centred, &error)))
             ask_bend(c);
         break;
-    case FPLT__FACTS_CURVATURE: status = plan(c, &error); break;
+    case FPLT__FACTS_CURVATURE: status = end_facts(c, &error); break;
+    case FPLT__FACTS_FOLDS: status = fplt__coordinator_deal_folds(c, &error); break;
     case FPLT__FACTS_ANALYSIS: status = fplt__coordinator_end_analysis(c, &error); break;
     default:
         status = step >= FPLT__FACTS_POLYS ? fplt__coordinator_take_polys(c, (unsigned)step, &error)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <jansson.h>
 
@@ -172,19 +171,6 @@ static json_t *parameters_json(const fplt__coordinator *c)
     return parameters;
 }
 
-void fplt__coordinator_make_out(const fplt__coordinator *c, char out[4200])
-{
-    const char *folder = fplt_settings_text(c->settings, "out");
-    char inside[32];
-    fplt__coordinator_path(c, folder, NULL, out, 4200);
-    mkdir(out, 0777);
-    if (!c->turn.restarts)
-        return;
-    snprintf(inside, sizeof inside, "run-%u", c->run);
-    fplt__coordinator_path(c, folder, inside, out, 4200);
-    mkdir(out, 0777);
-}
-
 /* What the costs themselves measured of the last model; the coordinator has no other way to judge a custom cost. */
 static void add_measure(json_t *record, const fplt_measure *measure, int is_custom)
 {
@@ -219,6 +205,8 @@ static char *record_of(const fplt__coordinator *c)
         add_measure(record, &view.measure, fplt__is_custom(&agreement->proposal));
     if (record)
         fplt__coordinator_add_findings(c, record);
+    if (record)
+        fplt__coordinator_record_validation(c, record);
     char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(record);
     return text;
@@ -403,6 +391,8 @@ fplt_status fplt__coordinator_write(fplt__coordinator *c, fplt_error *error)
     fplt_hub *hub = fplt__leader_hub(c->leader);
     int is_refit = c->proposal.refit == FPLT__REFIT_THIS && !c->turn.restarts;
     double *x;
+    if (fplt__leaves_out_fold(&c->proposal))
+        return FPLT_OK;
     if (!agreement || !hub)
         return is_refit ? write_refit(c, NULL, error) : FPLT_OK;
     fplt_status status =

@@ -187,6 +187,7 @@ static json_t *status_json(const fplt__coordinator *c)
     fplt__coordinator_add_findings(c, status);
     add_privacy(c, status);
     fplt__coordinator_add_analysis(c, status);
+    fplt__coordinator_add_validation(c, status);
     add_secure(status, &view, agreement);
     json_object_set_new(status, "checking", json_boolean(view.checks));
     if (view.has_check)
