@@ -498,6 +498,10 @@ static void a_run_goes_on_under_disclosure_rules(void **state)
     unsigned kept[2] = {0, 0};
     assert_ok(fplt_federation_events(all.side[0].folder, 0, count_event, kept, &error), error);
     assert_true(kept[0] >= SITES && kept[1] == 0);
+    char *audited = federating_read(all.side[1].folder, "audit.jsonl");
+    assert_non_null(audited);
+    assert_contains(audited, "\"exchange\":\"0\"");
+    free(audited);
     for (size_t i = 0; i <= SITES; i++) {
         assert_ok(fplt__federation_audit(all.side[i].folder, NULL, NULL, &verdict, &error), error);
         assert_int_equal(verdict.bad, 0);
