@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fedplt/random.h"
 #include "base/random.h"
+#include "drawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -97,19 +97,6 @@ static void mutate(fplt_stream *stream, input *file, const input *other)
     }
 }
 
-/* Of how many mutations one is taken, and which: every one by FEDPLT_TESTS=all, as in `make check-all`; otherwise one in
- * five, by FEDPLT_TESTS or by the clock. */
-static long share(long *which)
-{
-    const char *words = getenv("FEDPLT_TESTS");
-    int all = words && strcmp(words, "all") == 0;
-    *which = all ? 0 : (words && *words ? strtol(words, NULL, 10) : (long)time(NULL)) % 5;
-    if (!all)
-        printf("# one mutation in five by FEDPLT_TESTS=%ld\n", *which);
-    fflush(stdout);
-    return all ? 1 : 5;
-}
-
 int main(int count, char **arguments)
 {
     input files[MAX_FILES], changed = {malloc(LARGEST), 0};
@@ -126,8 +113,9 @@ int main(int count, char **arguments)
         if (!failed)
             run(files[known - 1].bytes, files[known - 1].size);
     }
-    long which, every = share(&which);
-    for (long i = which; i < mutations && !failed; i += every) {
+    for (long i = 0; i < mutations && !failed; i++) {
+        if (!drawn_takes((uint64_t)i))
+            continue;
         fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, (uint64_t)i);
         const input *base = &files[below(&stream, known)];
         memcpy(changed.bytes, base->bytes, base->size);

@@ -86,6 +86,28 @@ static void a_refit_has_no_penalty(void **state)
     federating_clear(&all);
 }
 
+/* A site that does not tell the sums behind standard errors withholds the refit, and the model names it. */
+static void a_refit_that_is_withheld(void **state)
+{
+    (void)state;
+    const char *sentence;
+    found("refit: yes\n" TRAIN "}\n", "  disclosure: off\n");
+    federating_join(&all, 2,
+                    "policy:\n  federations: [heart]\n  epsilon: off\n  participants: 1\n"
+                    "  allow: [facts, measure, score]\n  disclosure: off\n");
+    federating_run(&all);
+    assert_sides_ok(&all);
+    fplt_model *model = model_of(&all, 0);
+    assert_null(fplt_model_refit(model));
+    fplt_model_destroy(model);
+    assert_null(strstr(all.side[0].log, "run 2"));
+    json_t *made = json_of(0, "out/model.json");
+    assert_int_equal(json_unpack(made, "{s:{s:s}}", "training", "errors_withheld", &sentence), 0);
+    assert_string_equal(sentence, "s2: asked what the policy of this site does not allow");
+    json_decref(made);
+    federating_clear(&all);
+}
+
 /* The rows of all sites, with the loss of the sums behind the model's standard errors, under rules and without. */
 static void an_analysis_evaluates_the_model(void **state)
 {
@@ -122,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refit_has_no_penalty),
+        cmocka_unit_test(a_refit_that_is_withheld),
         cmocka_unit_test(an_analysis_evaluates_the_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,10 @@
  * over all sites, and the model is that of one process. */
 #include "federated_models.h"
 
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "federation/plan/proposal_text.h"
+
 enum { SITES = 3 };
 
 static struct federating all;
@@ -102,9 +106,45 @@ static void gaps_are_filled_as_in_one_process(void **state)
     }
 }
 
+/* Before it agrees a site reads what each way to fill makes it tell. */
+static void a_proposal_says_what_leaves(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *words;
+    } cases[] = {
+        {"missing", "mean", "ranges, sums and numbers of the values that are there"},
+        {"missing", "median", "how many values are in each cell of missing-bounds"},
+        {"missing", "most-frequent", "how many values are in each cell of missing-bounds"},
+        {"class-weight", "balanced", "how many rows each class has"},
+        {"missing", "constant", NULL},
+        {"class-weight", "none", NULL},
+    };
+    char member[16] = "s1";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fplt__pair pair = {(char *)cases[i].name, (char *)cases[i].value};
+        fplt__proposal proposal = {.federation = "heart", .run = 1, .members = 1, .settings = 1};
+        fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+        fplt_error error;
+        assert_ok(fplt__alloc_into(&proposal.roster, 1, sizeof *proposal.roster, "", &error),
+                  error);
+        memcpy(proposal.roster[0], member, sizeof member);
+        proposal.setting = &pair;
+        fplt__proposal_show(&proposal, &text);
+        assert_non_null(text.text);
+        if (cases[i].words)
+            assert_contains(text.text, cases[i].words);
+        else
+            assert_null(strstr(text.text, "each site tells"));
+        fplt__free(proposal.roster);
+        fplt__buffer_clear(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_proposal_says_what_leaves),
         cmocka_unit_test(gaps_are_filled_as_in_one_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,9 @@ static void ask_coordinator(struct federating *unused)
     (void)unused;
     assert_ok(fplt__federation_command(all.side[0].folder, "status", &told_status, &error), error);
     told_metrics = get_page("/metrics");
+    char *script = get_page("/page.js");
+    assert_contains(script, "200 OK");
+    free(script);
 }
 
 static void assert_status(void)
@@ -445,6 +448,16 @@ static double measured(const char *round)
 }
 
 /* Under disclosure rules the model is the same, and the next run begins at it. */
+/* Those of a run that are kept: not what its rounds tell as well. */
+static void count_event(void *context, const char *time, const fplt_federation_event *event)
+{
+    unsigned *kept = context;
+    assert_int_equal(strlen(time), strlen("2026-01-01T00:00:00Z"));
+    kept[0] += strcmp(event->word, "consent") == 0 && event->who;
+    kept[1] += strcmp(event->word, "opened") == 0 || strcmp(event->word, "closed") == 0 ||
+               strcmp(event->word, "joined") == 0;
+}
+
 /* Commands that the running coordinator refuses. */
 static void ask_wrongly(struct federating *unused)
 {
@@ -512,10 +525,18 @@ static void a_run_goes_on_under_disclosure_rules(void **state)
     double before = measured("measured: round 4: criterion ");
     assert_ok(fplt_federation_rounds(all.side[0].folder, 0, count_round, &rounds, &error), error);
     assert_int_equal(rounds, 4);
+    unsigned kept[2] = {0, 0};
+    assert_ok(fplt_federation_events(all.side[0].folder, 0, count_event, kept, &error), error);
+    assert_true(kept[0] >= SITES && kept[1] == 0);
+    char *audited = federating_read(all.side[1].folder, "audit.jsonl");
+    assert_non_null(audited);
+    assert_contains(audited, "\"exchange\":\"0\"");
+    free(audited);
     for (size_t i = 0; i <= SITES; i++) {
         assert_ok(fplt__federation_audit(all.side[i].folder, NULL, NULL, &verdict, &error), error);
         assert_int_equal(verdict.bad, 0);
         assert_true(verdict.entries > 0);
+        assert_true(i == 0 || verdict.signed_up_to > 0); /* by the coordinator */
     }
     federating_write(all.side[0].folder, "control.socket",
                      ""); /* as a process that was killed leaves one */
@@ -533,7 +554,12 @@ static void a_run_goes_on_under_disclosure_rules(void **state)
     assert_contains(error.text, "run 1 is finished");
     assert_int_equal(fplt__federation_command(all.side[0].folder, "status", &answer, &error),
                      FPLT_IO);
-    federating_lead(&all, "run: 2\ncontinue: yes\ntrain: {algorithm: fed-plt, rounds: 2, seed: 5, "
+    federating_lead(&all, "run: 2\nexpires: 2999-12x31\ntrain: {algorithm: fed-plt, rounds: 2}\n");
+    federating_run(&all);
+    assert_int_equal(all.side[0].status, FPLT_BAD_VALUE);
+    assert_contains(all.side[0].error.text, "expires: is '2999-12x31', but must be a date");
+    federating_lead(&all, "run: 2\nexpires: 2999-12-31\ncontinue: yes\ntrain: {algorithm: fed-plt, "
+                          "rounds: 2, seed: 5, "
                           "eval-every: 2, tolerance: 0}\n");
     federating_run(&all);
     assert_sides_ok(&all);

@@ -875,9 +875,23 @@ static void secrets_are_their_owners(void **state)
     assert_int_equal(fplt__name_check("the name", "Basel", &error), FPLT_BAD_VALUE);
 }
 
+/* Where there is no client the pointer is empty. */
+static void other_addresses_are_refused(void **state)
+{
+    (void)state;
+    int other;
+    fplt__client_settings settings = {.url = "http://127.0.0.1:1", .proxy = "off"};
+    fplt__client *client = (fplt__client *)(void *)&other;
+    fplt_error error;
+    assert_int_equal(fplt__client_create(&settings, &client, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "is not the address of a coordinator");
+    assert_null(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(other_addresses_are_refused),
         cmocka_unit_test_setup_teardown(member_gets_in, begin, end),
         cmocka_unit_test_setup_teardown(large_bodies_wait_for_leave, begin, end),
         cmocka_unit_test_setup_teardown(bodies_are_prepared, begin, end),

@@ -204,7 +204,7 @@ static void planted_mistakes_are_found(void **state)
     };
     struct fixture fixture = make("clip", "0.5");
     for (size_t i = 0; i < PLANTED_COUNT; i++) {
-        if (!testing_takes(i))
+        if (!drawn_takes(i))
             continue;
         fplt_audit_result result = audit_planted(&fixture, &planted_list[i], 200, sure);
         assert_true(result.refuted);
@@ -327,7 +327,7 @@ static void sums_of_divided_noise(void **state)
     fplt_audit_clear(&result);
     settings.runs = 10000;
     settings.confidence = 0.99;
-    if (testing_takes(settings.runs)) {
+    if (drawn_takes(settings.runs)) {
         assert_ok(fplt__audit_run(fixture.job, fixture.plan, &settings, &more, &result, &error),
                   error);
         assert_true(result.test[1].refuted && !result.test[0].refuted);

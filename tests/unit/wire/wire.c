@@ -448,7 +448,7 @@ static int changes_are_seen(const char *text)
     int good = is_canonical(text);
     for (size_t k = 0; good && k < size * (kinds + 2); k++) {
         size_t at = k % size, kind = k / size;
-        if (!testing_takes(k))
+        if (!drawn_takes(k))
             continue;
         memcpy(changed, text, size + 1);
         if (kind < kinds)
