@@ -102,12 +102,14 @@ static fplt_status judge_sets(fplt__agent *agent, const fplt__analysis *analysis
 {
     const fplt_settings *site = agent->settings;
     fplt_status status;
+    int is_named;
     if ((status = fplt__agent_hide_reason(
              agent, fplt__questions_find_analysis(site, analysis, proposal, sets, agent->memory,
                                                   &agent->asked, error))) ||
         (status = judge_rows(site, sets->used.count, error)) ||
-        (status =
-             fplt__questions_judge_tables(site, analysis, agent->memory, &agent->asked, error)) ||
+        (status = fplt__disclosure_names_model(site, analysis, &is_named, error)) ||
+        (status = fplt__questions_judge_tables(site, analysis, is_named, agent->memory,
+                                               &agent->asked, error)) ||
         (status = fplt__questions_judge_cost(site, sets->used.count, agent->memory, &agent->asked,
                                              error)))
         return status;

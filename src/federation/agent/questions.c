@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "data/schema_access.h"
 #include "federation/agent/custom_cost.h"
-#include "federation/agent/disclosure.h"
 #include "federation/agent/policy.h"
 #include "federation/agent/rules.h"
 #include "federation/plan/custom_model.h"
@@ -171,20 +170,16 @@ static fplt_status refuse_table(const fplt__analysis *analysis, fplt_error *erro
 }
 
 fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
-                                         fplt__site_memory *memory, const fplt__asked *asked,
-                                         fplt_error *error)
+                                         int is_named, fplt__site_memory *memory,
+                                         const fplt__asked *asked, fplt_error *error)
 {
     uint64_t others;
-    int named;
-    if (!analysis->kind->is_table || !asked->data_set ||
+    if (!analysis->kind->is_table || !asked->data_set || is_named ||
         !(fplt__rule_value(site, FPLT__RULE_TABLES) > 0))
         return FPLT_OK;
     fplt_status status =
         fplt__site_memory_others(memory, asked->data_set, &asked->question, &others, error);
-    if (status || !others ||
-        (status = fplt__disclosure_names_model(site, analysis, &named, error)) || named)
-        return status;
-    return refuse_table(analysis, error);
+    return status || !others ? status : refuse_table(analysis, error);
 }
 
 fplt__pooled fplt__questions_pool(const fplt__agreement *agreement)

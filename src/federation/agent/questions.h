@@ -50,10 +50,10 @@ fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt_
 fplt_status fplt__questions_price(const fplt_settings *site, const fplt__proposal *proposal,
                                   fplt__site_memory *memory, const fplt__asked *asked,
                                   double *added, fplt_error *error);
-/* The rule `tables`. FPLT_FAILED: refused, and the sentence may be told. */
+/* The rule `tables`; `is_named`: the policy names the model of the analysis. FPLT_FAILED: refused, and the sentence may be told. */
 fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
-                                         fplt__site_memory *memory, const fplt__asked *asked,
-                                         fplt_error *error);
+                                         int is_named, fplt__site_memory *memory,
+                                         const fplt__asked *asked, fplt_error *error);
 /* The rule `differencing`. FPLT_FAILED: refused; the sentence is for the site alone. */
 fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__row_sets *sets,
                                     fplt__site_memory *memory, fplt__asked *asked,
