@@ -39,9 +39,8 @@ static const fplt_setting site_table[] = {
     {"plan", FPLT_TEXT, 0, NULL, 0, 0, NULL, "hash of the one proposal that is agreed to", 0, 0},
     {"ledger-account", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
      "name of the record set that is charged in ledger.db, one for each data file or one for all; "
-     "by "
-     "default the ledger knows the files",
-     0, 0, .needs = "data"},
+     "by default the ledger knows the files, and without data it must be given",
+     0, 0},
     {"audit-days", FPLT_INTEGER, 0, "3650", FPLT__AUDIT_MIN_DAYS, 36500, NULL,
      "days that entries of the audit log are kept", 0, 0},
     {"once", FPLT_SWITCH, 0, "no", 0, 0, NULL, "end with the run instead of waiting for the next",

@@ -14,6 +14,7 @@
 #include "federation/agent/rules.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/refit.h"
+#include "federation/plan/validation.h"
 
 static fplt__digest digest_of(fplt__buffer *text)
 {
@@ -44,6 +45,8 @@ static fplt_status make_digests(const fplt_settings *site, const fplt__proposal 
                         proposal->schema ? proposal->schema : "none",
                         proposal->dictionary ? proposal->dictionary : "none");
     add_reading(site, &fit);
+    if (fplt__leaves_out_fold(proposal))
+        fplt__buffer_format(&fit, "part %s\n", proposal->part);
     for (size_t i = 0; i < proposal->settings; i++)
         if (fplt__is_of_fit(proposal->setting[i].name))
             fplt__buffer_format(&fit, "%s %s\n", proposal->setting[i].name,
@@ -91,6 +94,20 @@ fplt_status fplt__questions_find(const fplt_settings *site, const fplt__proposal
                                            &asked->data_set, error);
 }
 
+fplt_status fplt__questions_price(const fplt_settings *site, const fplt__proposal *proposal,
+                                  fplt__site_memory *memory, const fplt__asked *asked,
+                                  double *added, fplt_error *error)
+{
+    const fplt__digest none = {{0}};
+    fplt__question question = asked->question;
+    fplt__question_cost cost = {.added = 0};
+    fplt_status status = make_digests(site, proposal, &none, &question, error);
+    if (!status)
+        status = fplt__site_memory_price(memory, asked->data_set, &question, &cost, error);
+    *added = cost.added;
+    return status;
+}
+
 /* The same analysis of the same model and rows may be repeated. */
 static fplt_status digest_analysis(const fplt_settings *site, const fplt__analysis *analysis,
                                    const fplt__proposal *proposal, const fplt__row_set *rows,
@@ -134,23 +151,40 @@ fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt_
     return status ? status : fplt__site_memory_find(memory, &sets->all, &asked->data_set, error);
 }
 
+static fplt_status refuse_table(const fplt__analysis *analysis, fplt_error *error)
+{
+    char digest[FPLT__HEX];
+    fplt__hex(&analysis->model_digest, sizeof analysis->model_digest, digest);
+    return analysis->model
+               ? fplt_error_set(
+                     error, FPLT_FAILED,
+                     "disclosure: this data set answered `%s` before about another "
+                     "model or grid, and the difference of two answers may be about one row; "
+                     "name %s in policy.start-models",
+                     analysis->kind->name, digest)
+               : fplt_error_set(error, FPLT_FAILED,
+                                "disclosure: this data set answered `%s` before with other "
+                                "strata, columns or cells, and two tables of the same rows may "
+                                "tell counts that each of them withholds; ask for the same table, "
+                                "or let the site choose `disclosure: research`",
+                                analysis->kind->name);
+}
+
 fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
                                          fplt__site_memory *memory, const fplt__asked *asked,
                                          fplt_error *error)
 {
     uint64_t others;
+    int named;
     if (!analysis->kind->is_table || !asked->data_set ||
         !(fplt__rule_value(site, FPLT__RULE_TABLES) > 0))
         return FPLT_OK;
     fplt_status status =
         fplt__site_memory_others(memory, asked->data_set, &asked->question, &others, error);
-    return status || !others
-               ? status
-               : fplt_error_set(error, FPLT_FAILED,
-                                "disclosure: this data set was described before with other strata, "
-                                "columns or cells, and two tables of the same rows may tell counts "
-                                "that each of them withholds; ask for the same table, or let the "
-                                "site choose `disclosure: research`");
+    if (status || !others ||
+        (status = fplt__disclosure_names_model(site, analysis, &named, error)) || named)
+        return status;
+    return refuse_table(analysis, error);
 }
 
 fplt__pooled fplt__questions_pool(const fplt__agreement *agreement)

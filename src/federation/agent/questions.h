@@ -45,6 +45,11 @@ fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt_
                                           const fplt__proposal *proposal,
                                           const fplt__row_sets *sets, fplt__site_memory *memory,
                                           fplt__asked *asked, fplt_error *error);
+/* What a run of a proposal would cost the data set of the question at hand, which has the same parameters. `added`: as in
+ * fplt__question_cost. */
+fplt_status fplt__questions_price(const fplt_settings *site, const fplt__proposal *proposal,
+                                  fplt__site_memory *memory, const fplt__asked *asked,
+                                  double *added, fplt_error *error);
 /* The rule `tables`. FPLT_FAILED: refused, and the sentence may be told. */
 fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
                                          fplt__site_memory *memory, const fplt__asked *asked,
@@ -71,7 +76,7 @@ double fplt__questions_hessian(uint64_t parameters);
 
 /* The rule `cells`: classes, events and columns that are constant but for a few rows. The columns are those of the run.
  * FPLT_FAILED: refused; the sentence, which names the column, is for the site alone. */
-fplt_status fplt__cells_judge(const fplt_settings *site, const fplt__local_data *data,
+fplt_status fplt__cells_judge(const fplt_settings *site, const fplt_dataset *rows,
                               fplt_error *error);
 
 #endif

@@ -58,11 +58,14 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                           {3, 3, 0},
                           1},
     [FPLT__RULE_COUNTS] = {"counts", "A count that is reported is at least", "%g", {5, 5, 0}, 1},
-    [FPLT__RULE_TABLES] = {"tables",
-                           "All descriptions of a data set have the same strata, columns and cells",
-                           NULL,
-                           {1, 0, 0},
-                           0},
+    [FPLT__RULE_TABLES] =
+        {"tables",
+         "All tables of a kind (`describe`, `survival`) about a data set have the "
+         "same strata, columns and cells, and all evaluations are of one model, or of models in "
+         "policy.start-models",
+         NULL,
+         {1, 0, 0},
+         0},
     [FPLT__RULE_SPLITS] = {"splits",
                            "Which rows are held out follows from a secret of the site, not from "
                            "the proposal's seed",

@@ -83,6 +83,7 @@ const fplt__analysis_kind fplt__analysis_evaluate = {
              "grid, and sums of losses",
     .table = table,
     .needs_model = 1,
+    .is_table = 1,
     .check = check_model,
     .numbers = count_numbers,
     .cost = find_cost,

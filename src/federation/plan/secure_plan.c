@@ -122,7 +122,8 @@ static int waits_anyway(const fplt__proposal *proposal)
 {
     const char *name = fplt__pair_find(proposal->setting, proposal->settings, "algorithm");
     const fplt_algorithm *algorithm = name ? fplt_algorithm_find(name) : NULL;
-    if (fplt__is_custom(proposal)) /* nothing but sums protects the records */
+    if (fplt__is_custom(proposal) &&
+        !proposal->privacies) /* nothing but sums protects the records */
         return 1;
     if (proposal->quorum || divides_noise(proposal) || is_threat(proposal, "secagg"))
         return 1;

@@ -230,10 +230,9 @@ static void test_report(void **state)
 }
 
 /* The JSON of one site under the rule `saturation`. */
-static char *report_of(double steep, double saturated)
+static char *report_of(const fplt__analysis *analysis, double steep, double saturated)
 {
     static const char *const names[] = {"basel"};
-    fplt__analysis *analysis = opened("kind=evaluate,grid=20");
     fplt__analysis_counted counted = {0, NULL, NULL};
     fplt__analysis_report report = {{NULL}};
     fplt__analysis_site site = {.path = w.file[0],
@@ -249,7 +248,6 @@ static char *report_of(double steep, double saturated)
     char *text = strdup(report.text[2]);
     fplt__analysis_report_clear(&report);
     fplt__analysis_counted_clear(&counted);
-    fplt__analysis_close(analysis);
     return text;
 }
 
@@ -262,13 +260,15 @@ static void test_steep_model(void **state)
         double steep, saturated;
         int is_told;
     } cases[] = {{1e-9, 0.05, 0}, {1e-9, 0.999, 0}, {1e-9, 1, 1}, {1e9, 0.05, 1}, {1e-9, 0, 1}};
+    fplt__analysis *analysis = opened("kind=evaluate,grid=20");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = report_of(cases[i].steep, cases[i].saturated);
+        char *text = report_of(analysis, cases[i].steep, cases[i].saturated);
         assert_int_equal(strstr(text, "\"sums\"") == NULL, cases[i].is_told);
         assert_int_equal(strstr(text, "\"classes\"") == NULL, cases[i].is_told);
         assert_contains(text, "\"rows\": 60");
         free(text);
     }
+    fplt__analysis_close(analysis);
 }
 
 /* Numbers that can be told: no more cells than rows over the minimum. */
