@@ -291,7 +291,7 @@ static fplt_status fill_table(const fplt_model *model, const fplt__estimates *ma
 
 /* What stands against it */
 
-/* A federation says which site withheld them. */
+/* A federation says which site withheld them; the copy of a site has the disclosure rules of the site in its record. */
 static fplt_status refuse_without_sums(const fplt_model *model, fplt_error *error)
 {
     json_t *record = model->info.training ? json_loads(model->info.training, 0, NULL) : NULL;
@@ -302,6 +302,11 @@ static fplt_status refuse_without_sums(const fplt_model *model, fplt_error *erro
                   "the model carries no sums for standard errors (%.300s); give the data "
                   "as well",
                   who)
+        : json_object_get(record, "disclosure")
+            ? fplt_error_set(error, FPLT_UNSUPPORTED,
+                             "a site's copy of a federation's model carries no sums for standard "
+                             "errors; ask for the summary of the coordinator's, or give the data "
+                             "of this site as well for errors from its rows alone")
             : fplt_error_set(error, FPLT_UNSUPPORTED,
                              "the model carries no sums for standard errors: it is of a federation "
                              "with `inform: no`, of an earlier program, or has too many columns; "
