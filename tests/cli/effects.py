@@ -43,7 +43,7 @@ def option(name):
 VALUES = {
     "data": ["other.csv"], "agents": ["2", "7"], "features": ["2", "9"], "schema": ["narrow.schema.yaml"],
     "bounds": ["-50..50"], "label": ["x1", "none"], "site": ["none", "x2"], "labels": ["1=-1,-1=1", "1=7"],
-    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "missing-bounds": ["x1=-9..9"], "missing-cells": ["3"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
+    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "missing-bounds": ["x1=-9..9"], "missing-cells": ["3"], "random-intercept": ["x3"], "quadrature-points": ["1"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
     "row-weight": ["weight", "x3"], "site-intercept": ["1.5"], "formula": ["~ x1 * x2", "~ . + I(x1^2)"], "categories": ["x3", "x1"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
     "rows": ["9"], "unequal": ["0.5"], "spread": ["3"], "noise": ["3"], "lmin": ["0.3"], "lmax": ["3"],
     "classes": ["4"], "eps": ["0.2"], "huber-delta": ["0.1"], "predictor-bound": ["0.1"], "clip": ["0.05"],
@@ -63,7 +63,7 @@ VALUES = {
     "algorithms": ["fedprox,fedlin"], "parameters": ["fed-plt.rho=0.07"], "runs": ["3"], "points": ["3"],
     "tune-rounds": ["60"], "show": ["2"], "picture": ["OWN/drawn.svg"], "show-rounds": ["5"], "threshold": ["0.9"],
     "level": ["0.5"], "reference": ["x1=2"], "to": ["OWN/other.html"], "title": ["A title"], "test-share": ["0.5"], "resamples": ["20"],
-    "grid": ["0.2,2"], "folds": ["3"], "sensitivity": ["1"], "records": ["40"], "dimension": ["9"], "delta": ["1e-3"],
+    "grid": ["0.2,2"], "folds": ["3"], "fold-file": ["own-folds.csv"], "sensitivity": ["1"], "records": ["40"], "dimension": ["9"], "delta": ["1e-3"],
     "orders": ["3"], "batch-rate": ["0.2"], "epsilon": ["1"], "most-epochs": ["3"], "most-rounds": ["9"],
     "most": ["30"], "canary-agent": ["1"], "canary-record": ["1"], "confidence": ["0.9"], "epsilons": ["2"],
     "repeats": ["3"], "model": ["start.json"], "trust": ["site.pub"], "seeds": ["2"], "write": ["OWN/paper.md"],
@@ -437,6 +437,7 @@ def write_files(files):
 
     head = "site,label,x1,x2,x3,weight"
     write("own.csv", head, rows)
+    write("own-folds.csv", "site,row,fold", [(site, r + 1, r % 2) for site in range(4) for r in range(12 + site)])
     write("other.csv", head, rows[5:])
     write("far.csv", head, [(s, b, 1e7 + x, *rest) for s, b, x, *rest in rows])
     write("one.csv", head[5:], [row[1:] for row in rows])

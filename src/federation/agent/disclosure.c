@@ -77,7 +77,8 @@ static int is_of_analysis(const char *name)
     const fplt__analysis_kind *kind;
     for (size_t i = 0; (kind = fplt__analysis_kind_list(i)); i++)
         for (const fplt_setting *row = kind->table; row->name; row++)
-            if (row->kind == FPLT_INTEGER && strcmp(row->name, name) == 0)
+            if ((row->kind == FPLT_INTEGER || row->kind == FPLT_REAL) &&
+                strcmp(row->name, name) == 0)
                 return 1;
     return 0;
 }
@@ -436,6 +437,13 @@ fplt_status fplt__disclosure_remember(const char *folder, const fplt__agreement 
 }
 
 /* Analyses */
+
+fplt_status fplt__disclosure_names_model(const fplt_settings *site, const fplt__analysis *analysis,
+                                         int *named, fplt_error *error)
+{
+    *named = 0;
+    return analysis->model ? find_named(site, &analysis->model_digest, 1, named, error) : FPLT_OK;
+}
 
 static fplt_status judge_model(const fplt_settings *site, const char *folder,
                                const fplt__analysis *analysis, fplt_error *error)

@@ -301,6 +301,36 @@ static void families_are_those_of_one_process(void **state)
     labels = CLASSES;
 }
 
+/* Clusters of a column, which is no feature then, and sites as clusters. */
+static void random_intercepts_are_those_of_one_process(void **state)
+{
+    (void)state;
+    static const char *const by_column[][2] = {{"loss", "mixed-logistic"},
+                                               {"random-intercept", "colour"},
+                                               {"quadrature-points", "7"},
+                                               {"standardise", "no"},
+                                               {"algorithm", "fed-newton"},
+                                               {"eps", "0"},
+                                               {"rounds", "12"},
+                                               {"tolerance", "0"},
+                                               {"eval-every", "4"},
+                                               {NULL, NULL}};
+    static const char *const by_site[][2] = {{"loss", "mixed-linear"}, {"standardise", "no"},
+                                             {"task", "regression"},   {"eps", "0"},
+                                             {"rounds", "12"},         {"algorithm", "fed-newton"},
+                                             {"tolerance", "0"},       {"eval-every", "4"},
+                                             {"categories", "auto"},   {NULL, NULL}};
+    run_family("train: {loss: mixed-logistic, random-intercept: colour, quadrature-points: 7, "
+               "algorithm: fed-newton, eps: 0, rounds: 12, tolerance: 0, standardise: no, "
+               "eval-every: 4}\n",
+               by_column, 0);
+    labels = COUNTS;
+    run_family("train: {loss: mixed-linear, algorithm: fed-newton, eps: 0, rounds: 12, "
+               "tolerance: 0, standardise: no, eval-every: 4}\n",
+               by_site, 0);
+    labels = CLASSES;
+}
+
 /* Where its folder cannot be made, the coordinator says so at its end; the sites have the model. */
 static void a_model_that_cannot_be_written(void **state)
 {
@@ -545,6 +575,7 @@ int main(void)
         cmocka_unit_test(a_model_that_cannot_be_written),
         cmocka_unit_test(the_model_is_that_of_one_process),
         cmocka_unit_test(families_are_those_of_one_process),
+        cmocka_unit_test(random_intercepts_are_those_of_one_process),
         cmocka_unit_test(masked_sums_give_the_same_model),
         cmocka_unit_test(a_private_run_has_the_noise_of_one_process),
         cmocka_unit_test(a_run_that_stalls_ends),
