@@ -115,12 +115,15 @@ static void an_analysis_evaluates_the_model(void **state)
     static const char *const endings[] = {"txt", "csv", "json"};
     for (int rules = 0; rules < 2; rules++) {
         double losses, loss;
-        int rows;
+        int rows, penalised;
         found(TRAIN "}\n", rules ? "  disclosure: research\n" : "  disclosure: off\n");
         federating_run(&all);
         assert_sides_ok(&all);
         json_t *model = json_of(0, "out/model.json");
-        assert_int_equal(json_unpack(model, "{s:{s:F}}", "inference", "losses", &losses), 0);
+        assert_int_equal(json_unpack(model, "{s:{s:F, s:b}}", "inference", "losses", &losses,
+                                     "penalised", &penalised),
+                         0);
+        assert_true(penalised);
         json_decref(model);
         federating_lead(&all, "analysis: {kind: evaluate, model: out/model.json}\n");
         federating_run(&all);

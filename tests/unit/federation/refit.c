@@ -109,6 +109,30 @@ static void test_follows(void **state)
     fplt__proposal_clear(&refit);
 }
 
+/* A document has at most 1000 settings, and is read with that many. */
+static void test_settings(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt__proposal p = made(), read;
+    char *text, name[16];
+    for (unsigned i = 0; p.settings < 1000; i++) {
+        snprintf(name, sizeof name, "k%04u", i);
+        assert_ok(fplt__proposal_set(&p, name, "1", &error), error);
+    }
+    assert_ok(fplt__proposal_text(&p, &text, &error), error);
+    assert_ok(fplt__proposal_read(text, strlen(text), &read, &error), error);
+    assert_int_equal(read.settings, 1000);
+    fplt__proposal_clear(&read);
+    fplt__free(text);
+    assert_ok(fplt__proposal_set(&p, "one-more", "1", &error), error);
+    assert_ok(fplt__proposal_text(&p, &text, &error), error);
+    assert_int_equal(fplt__proposal_read(text, strlen(text), &read, &error), FPLT_BAD_DATA);
+    assert_contains(error.text, "at most 1000");
+    fplt__free(text);
+    fplt__proposal_clear(&p);
+}
+
 /* Runs that no refit can follow. */
 static void test_check(void **state)
 {
@@ -160,9 +184,8 @@ static void test_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state),
-        cmocka_unit_test(test_follows),
-        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_state),    cmocka_unit_test(test_follows),
+        cmocka_unit_test(test_settings), cmocka_unit_test(test_check),
         cmocka_unit_test(test_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,10 @@ static void routes_and_bodies(void **state)
         {"POST", "/v1/consent", NULL, "{}", 400, "Fedplt-Session is missing"},
         {"POST", "/v1/join", NULL, "{}", 400, ""},
         {"POST", "/v1/join", NULL, "no JSON", 400, ""},
+        {"POST", FPLT__LOG_PATH, NULL,
+         "{\"head\":\"00000000000000000000000000000000"
+         "00000000000000000000000000000000\",\"number\":\"1\"}",
+         200, "signature"},
         {"POST", FPLT__LOG_PATH, NULL, "no head", 400, "\"final\":true"},
         {"POST", FPLT__RENEWAL_PATH, NULL, "no request", 409, "it is renewed in its last month"},
     };
