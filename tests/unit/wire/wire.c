@@ -221,6 +221,9 @@ static void impossible_heads_are_refused(void **state)
                {10, 81, 0},
                {10, 1, 1},
                {10, 163, 1},
+               {10, 15, 3},
+               {10, 163, 3},
+               {10, 20, 4},
                {UINT64_MAX, UINT64_MAX, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         frame.count = bad[i].count;
