@@ -126,8 +126,8 @@ def real(name, folder, split=1):
     return halves(name, rows[:, :-1], labels, sites, 13, np.array(number), split)
 
 
-def problems_of(name, loss, folder):
-    """The problem, or its splits into rows to train on and held-out rows."""
+def problems_of(name, loss, folder, seed=1, held=4000):
+    """The problem, or its splits into rows to train on and held-out rows; `seed` and `held` of a generated one."""
     if name in GENERATED:
-        return [generate(name, loss=loss, classes=3 if loss == "softmax" else 2)]
+        return [generate(name, seed, held, loss=loss, classes=3 if loss == "softmax" else 2)]
     return [real(name, folder, split + 1) for split in range(SPLITS if name.startswith("heart") else 1)]

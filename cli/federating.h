@@ -31,5 +31,8 @@ fplt_status cli_federation_evaluate(cli_call *cli, fplt_error *error);
 fplt_status cli_federation_describe_declare(const cli_call *cli, fplt_settings *settings,
                                             fplt_error *error);
 fplt_status cli_federation_describe(cli_call *cli, fplt_error *error);
+fplt_status cli_federation_survival_declare(const cli_call *cli, fplt_settings *settings,
+                                            fplt_error *error);
+fplt_status cli_federation_survival(cli_call *cli, fplt_error *error);
 
 #endif

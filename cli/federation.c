@@ -285,6 +285,26 @@ const cli_command cli_federation[] = {
      .config = 1,
      .declare = cli_federation_describe_declare,
      .run = cli_federation_describe},
+    {.name = "federation survival",
+     .summary = "Kaplan-Meier curves and log-rank tests over the sites of a federation",
+     .arguments = "federation.yaml",
+     .about =
+         "Asks every site of the roster once how many of its rows have the event and how many "
+         "leave in each cell of a grid of times, and prints what `fedplt survival curves --grid "
+         "WIDTH --minimum 5` prints of the same files: curves with Greenwood's errors, numbers at "
+         "risk and medians by stratum and site and for all, and log-rank tests. Time, event and "
+         "strata are columns of the schema of federation.yaml, which a site approves once (`fedplt "
+         "agent approve`). Each site merges cells until five or none have the event and five or "
+         "none leave, and ends a curve where no such cell is left, so that no time is that of one "
+         "person; a sum has the boundaries that all of its sites have. Results are in the folder "
+         "`out`, as survival.txt, .csv, .json, .html, .tex and .svg, which is the picture. An "
+         "interrupted analysis goes on with the same command.",
+     .examples = "fedplt federation survival heart/federation.yaml --by arm",
+     .least = 1,
+     .most = 1,
+     .config = 1,
+     .declare = cli_federation_survival_declare,
+     .run = cli_federation_survival},
     {.name = "federation evaluate",
      .summary = "how good a model is at the sites of a federation",
      .arguments = "federation.yaml MODEL",

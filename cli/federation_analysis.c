@@ -1,4 +1,4 @@
-/* fedplt federation evaluate and describe: analyses over the network. */
+/* fedplt federation evaluate, describe and survival: analyses over the network. */
 #include <string.h>
 
 #include "base/file.h"
@@ -8,37 +8,16 @@
 #include "fedplt/federation.h"
 #include "fedplt/memory.h"
 #include "federation/plan/program.h"
-#include "report/score_grid.h"
-#include "study/table_one_report.h"
 
 enum { MAX_RESULT = 256 << 20, MAX_SETTINGS = 8 };
 
-static const fplt_setting evaluate_table[] = {
-    {"grid", FPLT_INTEGER, 0, "100", FPLT__SCORE_GRID_MIN, FPLT__SCORE_GRID_MAX, NULL,
-     "cells of probability in which sites count their rows, a multiple of 10; sites under strict "
-     "rules approve of another number than 100",
-     0, 0},
-    FPLT_SETTINGS_END,
-};
-
-static const fplt_setting describe_table[] = {
-    {"by", FPLT_TEXT, 0, NULL, 0, 0, NULL,
-     "column whose declared levels or classes are the strata that stand side by side", 0, 0},
-    {"grid", FPLT_INTEGER, 0, FPLT__TABLE_ONE_GRID, FPLT__TABLE_ONE_GRID_MIN,
-     FPLT__TABLE_ONE_GRID_MAX, NULL,
-     "cells of equal width between the bounds of a column in which sites count numbers; sites "
-     "under strict rules approve of another number than 20",
-     0, 0},
-    FPLT_SETTINGS_END,
-};
-
-static fplt_status declare_with(fplt_settings *settings, const fplt_setting *table,
-                                fplt_error *error)
+static fplt_status declare_kind(fplt_settings *settings, const char *kind, fplt_error *error)
 {
     fplt_status status =
         fplt_settings_add(settings, "federation", fplt_federation_lead_table, error);
     if (!status)
-        status = fplt_settings_add(settings, "analysis", table, error);
+        status =
+            fplt_settings_add(settings, "analysis", fplt__federation_analysis_table(kind), error);
     return status ? status : fplt_settings_add(settings, "output", cli_log_table, error);
 }
 
@@ -46,7 +25,7 @@ fplt_status cli_federation_evaluate_declare(const cli_call *cli, fplt_settings *
                                             fplt_error *error)
 {
     (void)cli;
-    return declare_with(settings, evaluate_table, error);
+    return declare_kind(settings, "evaluate", error);
 }
 
 static fplt_status print_result(const char *folder, const char *kind, fplt_error *error)
@@ -63,15 +42,14 @@ static fplt_status print_result(const char *folder, const char *kind, fplt_error
 }
 
 /* The rows of the table that were given, as the analysis has them. */
-static fplt_status lead(cli_call *cli, const char *kind, const char *model,
-                        const fplt_setting *table, fplt_error *error)
+static fplt_status lead(cli_call *cli, const char *kind, const char *model, fplt_error *error)
 {
     const char *name[MAX_SETTINGS], *value[MAX_SETTINGS];
     fplt__federation_analysis wanted = {.kind = kind, .model = model, .name = name, .value = value};
     fplt_federation_watch watch = cli_federation_watch(cli->settings);
     fplt_federation_outcome outcome;
     char folder[4200];
-    for (const fplt_setting *row = table; row->name; row++)
+    for (const fplt_setting *row = fplt__federation_analysis_table(kind); row->name; row++)
         if (fplt_settings_given(cli->settings, row->name)) {
             name[wanted.settings] = row->name;
             value[wanted.settings++] = fplt_settings_text(cli->settings, row->name);
@@ -94,15 +72,27 @@ fplt_status cli_federation_describe_declare(const cli_call *cli, fplt_settings *
                                             fplt_error *error)
 {
     (void)cli;
-    return declare_with(settings, describe_table, error);
+    return declare_kind(settings, "describe", error);
 }
 
 fplt_status cli_federation_describe(cli_call *cli, fplt_error *error)
 {
-    return lead(cli, "describe", NULL, describe_table, error);
+    return lead(cli, "describe", NULL, error);
 }
 
 fplt_status cli_federation_evaluate(cli_call *cli, fplt_error *error)
 {
-    return lead(cli, "evaluate", cli->arguments[1], evaluate_table, error);
+    return lead(cli, "evaluate", cli->arguments[1], error);
+}
+
+fplt_status cli_federation_survival_declare(const cli_call *cli, fplt_settings *settings,
+                                            fplt_error *error)
+{
+    (void)cli;
+    return declare_kind(settings, "survival", error);
+}
+
+fplt_status cli_federation_survival(cli_call *cli, fplt_error *error)
+{
+    return lead(cli, "survival", NULL, error);
 }

@@ -30,8 +30,10 @@ static const fplt_setting table[] = {
      "becomes the boundary that follows it",
      0, 0},
     {"minimum", FPLT_INTEGER, 0, "0", 0, 1000000, NULL,
-     "end the curve of a site and stratum where fewer than this number are at risk; 0: nowhere", 0,
-     0},
+     "end the curve of a site and stratum where fewer than this number are at risk, and with "
+     "--grid "
+     "merge cells until no count is from 1 to this number less 1; 0: nowhere",
+     0, 0},
     {"interval", FPLT_CHOICE, 0, "log", 0, 0, "log|log-log|plain",
      "scale on which the intervals of survival are symmetric", 0, 0},
     {"level", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.95", 0, 1, NULL, "of the intervals", 0, 0},
@@ -51,105 +53,18 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return status ? status : fplt_settings_add(settings, "data", cli_file_table, error);
 }
 
-/* The tables of all curves. */
-struct printed {
-    fplt_table *curves, *times, *tests, *groups;
-};
-
-static fplt_status make_tables(const fplt_survival *survival, struct printed *made,
-                               fplt_error *error)
-{
-    const struct {
-        fplt_survival_part part;
-        fplt_table **table;
-    } wanted[] = {{FPLT_SURVIVAL_CURVES, &made->curves},
-                  {FPLT_SURVIVAL_TIMES, &made->times},
-                  {FPLT_SURVIVAL_TESTS, &made->tests},
-                  {FPLT_SURVIVAL_GROUPS, &made->groups}};
-    fplt_status status = FPLT_OK;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !status; i++)
-        status = fplt_survival_tabulate(survival, wanted[i].part, wanted[i].table, error);
-    return status;
-}
-
-static fplt_status print_json(const cli_call *cli, const fplt_survival *survival,
-                              const struct printed *made, fplt_error *error)
-{
-    json_t *notes = json_array();
-    const char *note;
-    fplt_table *steps;
-    fplt_status status = fplt_survival_tabulate(survival, FPLT_SURVIVAL_STEPS, &steps, error);
-    for (size_t i = 0; (note = fplt_survival_note(survival, i)); i++)
-        json_array_append_new(notes, json_string(note));
-    if (!status)
-        status = cli_print_json(
-            json_pack("{s:o, s:o, s:I, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:O}", "by",
-                      cli_json_text(fplt_settings_text(cli->settings, "by")), "grid",
-                      cli_json_text(fplt_settings_text(cli->settings, "grid")), "minimum",
-                      (json_int_t)fplt_settings_integer(cli->settings, "minimum"), "interval",
-                      fplt_settings_text(cli->settings, "interval"), "level",
-                      fplt_settings_real(cli->settings, "level"), "curves",
-                      cli_json_table(made->curves), "times", cli_json_table(made->times), "tests",
-                      cli_json_table(made->tests), "groups", cli_json_table(made->groups), "steps",
-                      cli_json_table(steps), "notes", notes),
-            error);
-    json_decref(notes);
-    fplt_table_destroy(steps);
-    return status;
-}
-
-static fplt_status print_csv(const fplt_survival *survival, fplt_error *error)
-{
-    char *text = NULL;
-    fplt_table *steps;
-    fplt_status status = fplt_survival_tabulate(survival, FPLT_SURVIVAL_STEPS, &steps, error);
-    if (!status && !(status = fplt_table_render(steps, FPLT_TABLE_CSV, &text, error)))
-        fputs(text, stdout);
-    fplt_free(text);
-    fplt_table_destroy(steps);
-    return status;
-}
-
-static fplt_status print_text(const cli_call *cli, const fplt_survival *survival,
-                              const struct printed *made, fplt_error *error)
-{
-    const char *note;
-    fplt_status status = cli_print_table(made->curves, error);
-    puts("");
-    if (!status)
-        status = cli_print_table(made->times, error);
-    if (!status && fplt__table_rows(made->tests)) {
-        puts("\nlog-rank test");
-        if (!(status = cli_print_table(made->groups, error))) {
-            puts("");
-            status = cli_print_table(made->tests, error);
-        }
-    }
-    if (status)
-        return status;
-    printf("\nlow and high: %g %% CI, symmetric on the scale %s; an empty site or stratum is all "
-           "of them\n",
-           100 * fplt_settings_real(cli->settings, "level"),
-           fplt_settings_text(cli->settings, "interval"));
-    for (size_t i = 0; (note = fplt_survival_note(survival, i)); i++)
-        printf("%s.\n", note);
-    return FPLT_OK;
-}
-
 static fplt_status print(const cli_call *cli, const fplt_survival *survival, fplt_error *error)
 {
-    struct printed made = {NULL, NULL, NULL, NULL};
-    if (fplt_settings_switch(cli->settings, "csv"))
-        return print_csv(survival, error);
-    fplt_status status = make_tables(survival, &made, error);
+    char *text;
+    fplt_status status =
+        fplt__survival_report(survival,
+                              fplt_settings_switch(cli->settings, "json")  ? FPLT__FORM_JSON
+                              : fplt_settings_switch(cli->settings, "csv") ? FPLT__FORM_CSV
+                                                                           : FPLT__FORM_TEXT,
+                              &text, error);
     if (!status)
-        status = fplt_settings_switch(cli->settings, "json")
-                     ? print_json(cli, survival, &made, error)
-                     : print_text(cli, survival, &made, error);
-    fplt_table_destroy(made.curves);
-    fplt_table_destroy(made.times);
-    fplt_table_destroy(made.tests);
-    fplt_table_destroy(made.groups);
+        fputs(text, stdout);
+    fplt_free(text);
     return status;
 }
 
@@ -207,6 +122,7 @@ const cli_command cli_survival[] = {
          "S(t), the default of survfit in R.\n\n"
          "--grid 30 rounds every time up to a multiple of 30, so that no time is that of one "
          "person; --minimum 5 ends the curve of a site and stratum where fewer than 5 are at risk. "
+         "Together they merge cells until five or none have the event and five or none leave. "
          "Curves of all sites are sums of what the sites show: after the end of its curve a site "
          "counts no more. Rows without a time, event or stratum are left out.",
      .examples =

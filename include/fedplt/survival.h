@@ -37,7 +37,9 @@ typedef struct fplt_survival_settings {
     const char *by;    /* column whose values are the strata; NULL: none */
     const char *grid;  /* one number: the width of cells; several: boundaries; NULL: every time */
     const char *times; /* at which the table of times has curves; NULL: ticks of the axis */
-    size_t minimum;    /* a curve ends where fewer are at risk; 0: nowhere */
+    size_t
+        minimum; /* a curve ends where fewer are at risk; 0: nowhere. With a grid cells are merged until no step has fewer
+                          events, or fewer who leave, than this number and more than none */
     fplt_survival_interval interval;
     double level; /* of the intervals, between 0 and 1 */
 } fplt_survival_settings;

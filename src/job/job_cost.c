@@ -39,6 +39,10 @@ fplt_objective_settings fplt__job_cost_settings(const fplt_settings *settings, f
         cost.predictor_bound = DBL_MIN; /* 0 is auto there, and e to this is 1 as well */
     if (strcmp(cost.loss, "cox") == 0 || fplt_settings_given(settings, "ties"))
         cost.ties = fplt_settings_text(settings, "ties");
+    if (fplt__loss_is_clustered(cost.loss)) {
+        cost.cluster = fplt__job_cluster(settings);
+        cost.quadrature_points = (uint32_t)fplt_settings_integer(settings, "quadrature-points");
+    }
     /* a preference is no wish: where the loss sees no intercept there is none */
     cost.intercept =
         fplt_settings_switch(settings, "intercept") &&

@@ -72,7 +72,9 @@ static fplt_status phantom(const fplt__form *form, const fplt_objective_settings
     fplt__free(start);
     if (status)
         return status;
-    status = fplt_objective_create(cost, dataset, objective, error);
+    fplt_objective_settings without_clusters = *cost;
+    without_clusters.cluster = NULL;
+    status = fplt_objective_create(&without_clusters, dataset, objective, error);
     fplt_dataset_destroy(dataset);
     return status;
 }

@@ -81,6 +81,10 @@ fplt_status fplt__objective_list_triangle(const fplt_objective *objective, uint3
 fplt_status fplt__objective_hits(const fplt_objective *objective, uint32_t agent, const double *x,
                                  size_t *hits, double *scratch);
 
+/* Whether a loss has a random intercept of every cluster; 0 for an unknown name. */
+int fplt__loss_is_clustered(const char *name);
+/* Nodes of the quadrature that the loss takes; 0: it has none. */
+uint32_t fplt__loss_points(const fplt_objective_settings *settings);
 /* Whether a loss sees an intercept: cox does not. 0 for an unknown name. */
 int fplt__loss_takes_intercept(const char *name);
 /* Whether a loss is for regression alone: poisson, gamma. 0 for an unknown name. */

@@ -20,7 +20,7 @@ const fplt_setting fplt__promise_table[] = {
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0,
      .needs = "rounds!=0"},
-    {"privacy.delta", FPLT_REAL, FPLT_ABOVE, "1e-5", 0, 0.1, NULL,
+    {"privacy.delta", FPLT_REAL, FPLT_ABOVE, FPLT__PROMISE_DELTA, 0, 0.1, NULL,
      "the delta of the promise; it should be below 1 over the number of records", 0, 0,
      .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.group", FPLT_INTEGER, 0, "1", 1, 9007199254740992.0, NULL,

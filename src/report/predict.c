@@ -42,6 +42,13 @@ static fplt_status check_fit(const fplt_model_info *info, const fplt_dataset *da
     return FPLT_OK;
 }
 
+/* Clusters are for the likelihood of labels alone; without their column there is none, but all else. */
+static void read_clusters(const fplt_model_info *info, int labelled, fplt_read_settings *read)
+{
+    read->cluster = labelled ? info->cluster : NULL;
+    read->cluster_if_there = 1;
+}
+
 /* How to read files by a schema: the one that was given, or the model's. */
 static fplt_read_settings declared_settings(const fplt_model_info *info, fplt_read_settings read,
                                             int labelled)
@@ -49,6 +56,7 @@ static fplt_read_settings declared_settings(const fplt_model_info *info, fplt_re
     read.schema = read.schema ? read.schema : info->schema;
     read.leave_out = 1;
     read.label = labelled ? NULL : "none";
+    read_clusters(info, labelled, &read);
     return read;
 }
 
@@ -92,6 +100,7 @@ static fplt_read_settings named_settings(const fplt_model_info *info, fplt_read_
         read.id = info->id;
         read.id_if_there = 1;
     }
+    read_clusters(info, labelled, &read);
     read.keep_missing = info->transform->fill && !read.drop_missing;
     if (labelled) {
         read.row_weight = read.row_weight ? read.row_weight : info->row_weight;
@@ -230,8 +239,8 @@ fplt_status fplt__model_blocks_open(const fplt_model *model, const char *path,
     *blocks = NULL;
     read = info->schema || read.schema ? declared_settings(info, read, labelled)
                                        : named_settings(info, read, labelled);
-    if (read.schema &&
-        (before || (read.unknown_level && strcmp(read.unknown_level, "refuse") != 0)))
+    if (read.schema && (before || (labelled && info->cluster) ||
+                        (read.unknown_level && strcmp(read.unknown_level, "refuse") != 0)))
         return fplt_error_set(error, FPLT_UNSUPPORTED, "the model's files are read whole");
     return fplt__blocks_open(path, &read, BLOCK, before, blocks, error);
 }

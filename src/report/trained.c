@@ -250,6 +250,8 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
         .loss = view->cost.loss,
         .huber_delta = view->cost.huber_delta,
         .ties = view->cost.ties,
+        .cluster = view->cost.cluster,
+        .quadrature_points = fplt__loss_points(&view->cost),
         .intercept = view->cost.intercept,
         .features = fplt_dataset_features(view->training),
         .classes = classes,

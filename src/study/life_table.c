@@ -15,15 +15,10 @@ static const double at_half = 1.4901161193847656e-8;
 
 /* ---- times ---- */
 
-double fplt__time_grid_place(const fplt__time_grid *grid, double time, int *event)
+/* Boundaries from the number on that is the first not before `time`. */
+static size_t first_listed(const fplt__time_grid *grid, double time)
 {
     size_t low = 0, high = grid->count;
-    if (!grid->boundary) {
-        double cell = grid->width > 0 ? ceil(time / grid->width) : 0;
-        if (grid->width > 0 && cell > 0 && (cell - 1) * grid->width >= time)
-            cell--; /* the quotient was rounded up */
-        return grid->width > 0 ? cell * grid->width : time;
-    }
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (grid->boundary[middle] < time)
@@ -31,11 +26,33 @@ double fplt__time_grid_place(const fplt__time_grid *grid, double time, int *even
         else
             high = middle;
     }
-    if (low == grid->count) {
+    return low;
+}
+
+double fplt__time_grid_place(const fplt__time_grid *grid, double time, int *event)
+{
+    if (!grid->boundary && !(grid->width > 0))
+        return time;
+    double cell = grid->boundary ? (double)first_listed(grid, time) : ceil(time / grid->width);
+    if (!grid->boundary && cell > 0 && (cell - 1) * grid->width >= time)
+        cell--; /* the quotient was rounded up */
+    if (grid->count && cell >= (double)grid->count) {
         *event = 0;
-        low--;
+        cell = (double)grid->count - 1;
     }
-    return grid->boundary[low];
+    return grid->boundary ? grid->boundary[(size_t)cell] : cell * grid->width;
+}
+
+size_t fplt__time_grid_cell(const fplt__time_grid *grid, double boundary)
+{
+    const double most = 4503599627370496; /* 2^52: numbers of cells are exact */
+    return grid->boundary ? first_listed(grid, boundary)
+                          : (size_t)fmin(round(boundary / grid->width), most);
+}
+
+double fplt__time_grid_end(const fplt__time_grid *grid, size_t cell)
+{
+    return grid->boundary ? grid->boundary[cell] : (double)cell * grid->width;
 }
 
 /* ---- counts ---- */
@@ -46,7 +63,7 @@ fplt_status fplt__life_table_see(fplt__life_table *table, double time, int event
                                     sizeof *table->step, "survival times", error);
     if (!status)
         table->step[table->steps++] =
-            (fplt__life_step){time, (uint64_t)(event != 0), (uint64_t)(event == 0)};
+            (fplt__life_step){time, (uint64_t)(event != 0), (uint64_t)(event == 0), time};
     return status;
 }
 

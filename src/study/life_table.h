@@ -9,21 +9,23 @@
 #include "fedplt/status.h"
 #include "fedplt/survival.h"
 
-/* Those with an event at a time and those whose observation ended there were at risk at that time. */
+/* Those with an event at a time and those whose observation ended there were at risk at that time. Where cells of a grid were
+ * merged (life_grid.h) it was after `since`, which is a boundary (-1: at any time up to `time`); otherwise since = time. */
 typedef struct fplt__life_step {
     double time;
     uint64_t events, left;
+    double since;
 } fplt__life_step;
 
 /* Zeroed: empty. Once settled, times increase from step to step. */
 typedef struct fplt__life_table {
     fplt__life_step *step; /* owned */
     size_t steps, capacity;
-    int is_cut; /* fewer than the minimum were at risk later, and count as having left at the last step */
+    int is_cut; /* later counts are withheld: who was at risk counts as having left at the last step */
 } fplt__life_table;
 
-/* Times that a table may have. `boundary` (borrowed, increasing, `count` of them) or, where that is NULL, the multiples of
- * `width`; width 0: every time. */
+/* Times that a table may have. `boundary` (borrowed, increasing, `count` of them) or, where that is NULL, the first `count`
+ * multiples of `width` from 0 on (count 0: all of them); width 0: every time. */
 typedef struct fplt__time_grid {
     const double *boundary;
     size_t count;
@@ -33,6 +35,9 @@ typedef struct fplt__time_grid {
 /* The first boundary that is not before `time`, of at least 0. Observation ends with the last boundary: later times become that
  * boundary, and *event becomes 0. */
 double fplt__time_grid_place(const fplt__time_grid *grid, double time, int *event);
+/* Number of the cell that ends at a boundary, from 0; and the boundary at which a cell ends. Not of a grid of every time. */
+size_t fplt__time_grid_cell(const fplt__time_grid *grid, double boundary);
+double fplt__time_grid_end(const fplt__time_grid *grid, size_t cell);
 
 /* One more record; the table is then not settled. FPLT_NO_MEMORY is the only failure, as of fplt__life_table_join. */
 fplt_status fplt__life_table_see(fplt__life_table *table, double time, int event,

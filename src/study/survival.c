@@ -8,20 +8,22 @@
 #include "study/survival_inside.h"
 #include "study/times.h"
 
-enum { WITHOUT_TIME, WITHOUT_EVENT, WITHOUT_STRATUM };
-
 void fplt_survival_destroy(fplt_survival *survival)
 {
     if (!survival)
         return;
     size_t seen = (size_t)survival->site_capacity * survival->stratum_capacity,
-           made = survival->table ? (size_t)survival->sites.count * survival->strata.count : 0;
+           made = (size_t)survival->sites.count * survival->strata.count;
     for (size_t i = 0; i < seen; i++)
         fplt__life_table_clear(&survival->seen[i]);
-    for (size_t i = 0; i < made; i++)
+    for (size_t i = 0; survival->part && i < made; i++)
+        fplt__life_table_clear(&survival->part[i]);
+    for (size_t i = 0; survival->table && i < made; i++)
         fplt__life_table_clear(&survival->table[i]);
     fplt__free(survival->seen);
+    fplt__free(survival->part);
     fplt__free(survival->table);
+    fplt__free(survival->place);
     fplt__free(survival->order);
     fplt__free(survival->boundary);
     fplt__free(survival->time);
@@ -58,6 +60,15 @@ static fplt_status find_column(const fplt_survival *survival, const fplt__lookup
                                                  usual, survival->source->name, name, usual);
 }
 
+void fplt__survival_bound(fplt__time_grid *grid, const fplt__declared *time)
+{
+    fplt__time_grid open = {NULL, 0, grid->width};
+    int event;
+    if (grid->width > 0 && time && time->bounded)
+        grid->count =
+            1 + fplt__time_grid_cell(&open, fplt__time_grid_place(&open, time->high, &event));
+}
+
 static fplt_status see_columns(void *context, const fplt__lookup *names, size_t line,
                                fplt_error *error)
 {
@@ -72,6 +83,9 @@ static fplt_status see_columns(void *context, const fplt__lookup *names, size_t 
         return status;
     survival->event = fplt__study_declared(settings->read->schema,
                                            fplt__lookup_word(names, survival->event_at).text);
+    fplt__survival_bound(&survival->grid,
+                         fplt__study_declared(settings->read->schema,
+                                              fplt__lookup_word(names, survival->time_at).text));
     survival->site_at = fplt__study_site_column(settings->read, names);
     survival->by_at =
         settings->by ? fplt__lookup_find(names, fplt__span_of(settings->by)) : FPLT__NOWHERE;
@@ -148,110 +162,60 @@ static fplt_status read_event(const fplt_survival *survival, const fplt__field *
                           fplt__show(field->span).text);
 }
 
+/* The stratum of a row, which is left out without one; FPLT__NOWHERE: it has none. */
+static fplt_status find_stratum(fplt_survival *survival, const fplt__field *fields,
+                                uint32_t *stratum, fplt_error *error)
+{
+    fplt__span word;
+    char room[32];
+    *stratum = survival->by_at == FPLT__NOWHERE ? 1 : FPLT__NOWHERE;
+    if (survival->by_at == FPLT__NOWHERE ||
+        !fplt__study_word(survival->by, &fields[survival->by_at], room, &word))
+        return FPLT_OK;
+    return fplt__lookup_add(&survival->strata, word, stratum, error);
+}
+
+static fplt_status leave_out(fplt_survival *survival, int reason)
+{
+    survival->left_out[reason].low++;
+    survival->left_out[reason].high++;
+    return FPLT_OK;
+}
+
 static fplt_status see_row(void *context, const fplt__field *fields, size_t line, fplt_error *error)
 {
     fplt_survival *survival = context;
     const fplt__field *time_field = &fields[survival->time_at],
                       *event_field = &fields[survival->event_at];
-    uint32_t site = survival->file_site, stratum = 1;
-    fplt__span word;
-    char room[32];
+    uint32_t site = survival->file_site, stratum;
     double time;
     int event;
-    fplt_status status;
-    if (fplt__field_missing(time_field) || fplt__field_missing(event_field)) {
-        survival->left_out[fplt__field_missing(time_field) ? WITHOUT_TIME : WITHOUT_EVENT]++;
-        return FPLT_OK;
-    }
-    if ((status = read_time(survival, time_field, line, &time, error)) ||
-        (status = read_event(survival, event_field, line, &event, error)))
+    fplt_status status = fplt__grow(&survival->place, &survival->row_capacity, survival->rows + 1,
+                                    sizeof *survival->place, "rows", error);
+    if (status)
         return status;
-    if (survival->by_at != FPLT__NOWHERE &&
-        !fplt__study_word(survival->by, &fields[survival->by_at], room, &word)) {
-        survival->left_out[WITHOUT_STRATUM]++;
-        return FPLT_OK;
-    }
-    if (survival->by_at != FPLT__NOWHERE)
-        status = fplt__lookup_add(&survival->strata, word, &stratum, error);
-    if (!status && survival->site_at != FPLT__NOWHERE)
+    survival->place[survival->rows++] = 0;
+    if (fplt__field_missing(time_field) || fplt__field_missing(event_field))
+        return leave_out(survival, fplt__field_missing(time_field) ? FPLT__WITHOUT_TIME
+                                                                   : FPLT__WITHOUT_EVENT);
+    if ((status = read_time(survival, time_field, line, &time, error)) ||
+        (status = read_event(survival, event_field, line, &event, error)) ||
+        (status = find_stratum(survival, fields, &stratum, error)))
+        return status;
+    if (stratum == FPLT__NOWHERE)
+        return leave_out(survival, FPLT__WITHOUT_STRATUM);
+    if (survival->site_at != FPLT__NOWHERE)
         status = fplt__lookup_add(&survival->sites, fields[survival->site_at].span, &site, error);
     if (status || (status = reserve(survival, error)))
         return status;
+    survival->place[survival->rows - 1] = stratum;
     survival->has_events |= event;
     time = fplt__time_grid_place(&survival->grid, time, &event);
     return fplt__life_table_see(&survival->seen[(size_t)stratum * survival->site_capacity + site],
                                 time, event, error);
 }
 
-/* ---- what is released ---- */
-
-static fplt__life_table *released(const fplt_survival *survival, size_t site, size_t stratum)
-{
-    return &survival->table[stratum * survival->sites.count + site];
-}
-
-static fplt_status note_cut(fplt_survival *survival, uint32_t site, uint32_t stratum,
-                            fplt_error *error)
-{
-    const fplt__life_table *table = released(survival, site, stratum);
-    char where[700], what[64] = "is withheld";
-    snprintf(where, sizeof where, "site '%.300s'%s%.300s%s", fplt__survival_site(survival, site),
-             survival->settings.by ? ", stratum '" : "",
-             survival->settings.by ? fplt__survival_stratum(survival, stratum) : "",
-             survival->settings.by ? "'" : "");
-    if (table->steps)
-        snprintf(what, sizeof what, "ends at %.6g", table->step[table->steps - 1].time);
-    return fplt__notes_add(&survival->notes, error, "%s: the curve %s, fewer than %zu are at risk",
-                           where, what, survival->settings.minimum);
-}
-
-/* Moves what was seen into the order in which it is shown, cut by itself, and adds up. */
-static fplt_status release(fplt_survival *survival, fplt_error *error)
-{
-    uint32_t sites = survival->sites.count, strata = survival->strata.count;
-    fplt_status status = fplt__alloc_into(&survival->table, (size_t)sites * strata,
-                                          sizeof *survival->table, "life tables", error);
-    for (uint32_t k = 1; k < strata && !status; k++)
-        for (uint32_t i = 1; i < sites && !status; i++) {
-            uint32_t from = survival->order[k - 1];
-            fplt__life_table *seen = &survival->seen[(size_t)from * survival->site_capacity + i],
-                             *own = released(survival, i, k);
-            *own = *seen;
-            *seen = (fplt__life_table){NULL, 0, 0, 0};
-            fplt__life_table_settle(own);
-            if (!own->steps)
-                continue;
-            fplt__life_table_cut(own, survival->settings.minimum);
-            if (own->is_cut)
-                status = note_cut(survival, i, k, error);
-            if (!status)
-                status = fplt__life_table_join(released(survival, 0, k), own, error);
-            if (!status)
-                status = fplt__life_table_join(released(survival, i, 0), own, error);
-        }
-    for (uint32_t k = 1; k < strata && !status; k++)
-        status = fplt__life_table_join(released(survival, 0, 0), released(survival, 0, k), error);
-    return status;
-}
-
-static fplt_status note_left_out(fplt_survival *survival, fplt_error *error)
-{
-    static const char *const what[] = {"time", "event", "stratum"};
-    fplt_status status = FPLT_OK;
-    for (int i = 0; i < 3 && !status; i++)
-        if (survival->left_out[i])
-            status = fplt__notes_add(&survival->notes, error,
-                                     "%zu row%s without a value of the %s %s left out",
-                                     survival->left_out[i], survival->left_out[i] == 1 ? "" : "s",
-                                     what[i], survival->left_out[i] == 1 ? "is" : "are");
-    return status;
-}
-
-static double last_time(const fplt_survival *survival)
-{
-    const fplt__life_table *all = released(survival, 0, 0);
-    return all->steps ? all->step[all->steps - 1].time : 0;
-}
+/* ---- curves ---- */
 
 static fplt_status settle(fplt_survival *survival, fplt_error *error)
 {
@@ -265,12 +229,8 @@ static fplt_status settle(fplt_survival *survival, fplt_error *error)
                               "happened: no row has the event '%.100s'; write the value as the "
                               "file has it",
                               survival->settings.happened);
-    if ((status = fplt__study_order(&survival->strata, 1, survival->by, &survival->order, error)) ||
-        (status = release(survival, error)) ||
-        (status = fplt__times_choose(survival->settings.times, last_time(survival), &survival->time,
-                                     &survival->times, error)))
-        return status;
-    return note_left_out(survival, error);
+    status = fplt__survival_release(survival, error);
+    return status ? status : fplt__survival_conclude(survival, error);
 }
 
 /* The rows of `count` files, or of one text where `paths` is NULL. */
@@ -291,9 +251,8 @@ static fplt_status see_rows(fplt_survival *survival, const struct curves_input *
                : fplt__csv_visit_text(input->name, input->text, input->size, read, &visitor, error);
 }
 
-static fplt_status estimate_curves(const struct curves_input *input,
-                                   const fplt_survival_settings *settings, fplt_survival **out,
-                                   fplt_error *error)
+fplt_status fplt__survival_begin(const fplt_survival_settings *settings, fplt_survival **out,
+                                 fplt_error *error)
 {
     fplt_survival *survival;
     uint32_t number;
@@ -304,9 +263,25 @@ static fplt_status estimate_curves(const struct curves_input *input,
     survival->settings = *settings;
     if (!(status = fplt__lookup_add(&survival->sites, fplt__span_of(""), &number, error)) &&
         !(status = fplt__lookup_add(&survival->strata, fplt__span_of(""), &number, error)) &&
-        (settings->by ||
-         !(status = fplt__lookup_add(&survival->strata, fplt__span_of("all"), &number, error))) &&
-        !(status = fplt__times_grid(settings->grid, &survival->boundary, &survival->grid, error)) &&
+        !settings->by)
+        status = fplt__lookup_add(&survival->strata, fplt__span_of("all"), &number, error);
+    if (status)
+        fplt_survival_destroy(survival);
+    else
+        *out = survival;
+    return status;
+}
+
+static fplt_status estimate_curves(const struct curves_input *input,
+                                   const fplt_survival_settings *settings, fplt_survival **out,
+                                   fplt_error *error)
+{
+    fplt_survival *survival;
+    fplt_status status = fplt__survival_begin(settings, &survival, error);
+    *out = NULL;
+    if (status)
+        return status;
+    if (!(status = fplt__times_grid(settings->grid, &survival->boundary, &survival->grid, error)) &&
         !(status = see_rows(survival, input, error)))
         status = settle(survival, error);
     if (status)
@@ -359,7 +334,7 @@ const fplt__life_table *fplt__survival_table(const fplt_survival *survival, size
                                              size_t stratum)
 {
     FPLT__ASSERT(site < survival->sites.count && stratum < survival->strata.count);
-    return released(survival, site, stratum);
+    return &survival->table[stratum * survival->sites.count + site];
 }
 
 const char *fplt_survival_note(const fplt_survival *survival, size_t index)

@@ -3,6 +3,7 @@
 #define FPLT_STUDY_SURVIVAL_H
 
 #include "fedplt/survival.h"
+#include "study/document.h"
 #include "study/life_table.h"
 
 /* Site 0 is all of them, stratum 0 all rows; names belong to the curves, that of number 0 is NULL. */
@@ -18,5 +19,13 @@ const fplt__life_table *fplt__survival_table(const fplt_survival *survival, size
  * without strata the sites. FPLT_BAD_VALUE where no curve has a step. */
 fplt_status fplt__survival_picture(const fplt_survival *survival, const char *path,
                                    fplt_error *error);
+/* The same picture as SVG in memory, and its size. `name` begins the message of FPLT_BAD_VALUE. */
+fplt_status fplt__survival_draw(const fplt_survival *survival, const char *name, fplt__buffer *svg,
+                                int *width, int *height, fplt_error *error);
+
+/* All tables and notes as a document; HTML has the picture too. The text is released with fplt_free. FPLT_NO_MEMORY is the only
+ * failure. */
+fplt_status fplt__survival_report(const fplt_survival *survival, fplt__form form, char **text,
+                                  fplt_error *error);
 
 #endif

@@ -199,36 +199,53 @@ static fplt_status choose_curves(const fplt_survival *survival, struct scene *sc
     return status;
 }
 
-fplt_status fplt__survival_picture(const fplt_survival *survival, const char *path,
-                                   fplt_error *error)
+static void draw_all(struct scene *scene, const fplt_survival *survival, int height)
 {
-    struct scene scene = {.x = {.from = LEFT, .to = WIDTH - RIGHT},
-                          .y = {.low = 0, .high = 1, .from = TOP + CURVES, .to = TOP}};
     double last = 0;
-    fplt_status status = fplt__plot_check(path, error);
-    if (!status)
-        status = choose_curves(survival, &scene, error);
+    for (size_t i = 0; i < scene->curves; i++)
+        last = fmax(last, scene->curve[i].table->step[scene->curve[i].table->steps - 1].time);
+    fplt__axis_settle(&scene->x, 0, last);
+    scene->step = fplt__axis_step((scene->x.high - scene->x.low) / MAX_TICKS);
+    draw_frame(scene, survival, height);
+    for (size_t i = 0; i < scene->curves; i++)
+        draw_band(scene, i);
+    for (size_t i = 0; i < scene->curves; i++)
+        draw_curve(scene, i);
+    draw_risk_table(scene);
+    fplt__buffer_add(&scene->out, "</svg>\n");
+}
+
+fplt_status fplt__survival_draw(const fplt_survival *survival, const char *name, fplt__buffer *svg,
+                                int *width, int *height, fplt_error *error)
+{
+    struct scene scene = {.out = *svg,
+                          .x = {.from = LEFT, .to = WIDTH - RIGHT},
+                          .y = {.low = 0, .high = 1, .from = TOP + CURVES, .to = TOP}};
+    fplt_status status = choose_curves(survival, &scene, error);
     if (!status && !scene.curves)
         status =
             fplt_error_set(error, FPLT_BAD_VALUE,
-                           "%s: there is nothing to draw, because every curve is withheld", path);
-    for (size_t i = 0; i < scene.curves; i++)
-        last = fmax(last, scene.curve[i].table->step[scene.curve[i].table->steps - 1].time);
-    if (!status) {
-        int height = TOP + CURVES + TABLE + LINE * (int)scene.curves;
-        fplt__axis_settle(&scene.x, 0, last);
-        scene.step = fplt__axis_step((scene.x.high - scene.x.low) / MAX_TICKS);
-        draw_frame(&scene, survival, height);
-        for (size_t i = 0; i < scene.curves; i++)
-            draw_band(&scene, i);
-        for (size_t i = 0; i < scene.curves; i++)
-            draw_curve(&scene, i);
-        draw_risk_table(&scene);
-        fplt__buffer_add(&scene.out, "</svg>\n");
-        status = fplt__picture_write(&scene.out, WIDTH, height, path, error);
-    }
+                           "%s: there is nothing to draw, because every curve is withheld", name);
+    *width = WIDTH;
+    *height = TOP + CURVES + TABLE + LINE * (int)scene.curves;
+    if (!status)
+        draw_all(&scene, survival, *height);
     for (size_t i = 0; i < scene.curves; i++)
         fplt__free(scene.curve[i].point);
-    fplt__buffer_clear(&scene.out);
+    *svg = scene.out;
+    return status;
+}
+
+fplt_status fplt__survival_picture(const fplt_survival *survival, const char *path,
+                                   fplt_error *error)
+{
+    fplt__buffer svg = {NULL, 0, 0, FPLT_OK};
+    int width, height;
+    fplt_status status = fplt__plot_check(path, error);
+    if (!status)
+        status = fplt__survival_draw(survival, path, &svg, &width, &height, error);
+    if (!status)
+        status = fplt__picture_write(&svg, width, height, path, error);
+    fplt__buffer_clear(&svg);
     return status;
 }

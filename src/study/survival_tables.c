@@ -157,28 +157,52 @@ struct comparison {
     int of_sites, within_sites;
 };
 
+static fplt_status find_groups(const fplt_survival *survival, const struct comparison *compared,
+                               size_t groups, size_t within, fplt__life_table *group,
+                               fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (size_t s = 0; s < within && !status; s++)
+        status = fplt__survival_groups(survival, compared->within_sites ? s + 1 : 0,
+                                       compared->of_sites, &group[s * groups], error);
+    return status;
+}
+
+static fplt_status test_groups(const fplt_survival *survival, const struct comparison *compared,
+                               size_t groups, size_t within, double *observed, fplt__logrank *test,
+                               fplt_error *error)
+{
+    fplt__life_table *group = NULL;
+    const fplt__life_table **table = NULL;
+    fplt_status status = fplt__alloc_into(&group, groups * within, sizeof *group, "groups", error);
+    if (!status)
+        status =
+            fplt__alloc_into(&table, groups * within, sizeof(fplt__life_table *), "groups", error);
+    if (!status)
+        status = find_groups(survival, compared, groups, within, group, error);
+    for (size_t i = 0; !status && i < groups * within; i++)
+        table[i] = &group[i];
+    if (!status)
+        status =
+            fplt__logrank_test(table, groups, within, observed, observed + groups, test, error);
+    for (size_t i = 0; group && i < groups * within; i++)
+        fplt__life_table_clear(&group[i]);
+    fplt__free(group);
+    fplt__free(table);
+    return status;
+}
+
 static fplt_status add_test(const fplt_survival *survival, const struct comparison *compared,
                             fplt_table *tests, fplt_table *lines, fplt_error *error)
 {
     size_t sites = fplt__survival_sites(survival) - 1, strata = fplt__survival_strata(survival) - 1,
            groups = compared->of_sites ? sites : strata,
            within = compared->within_sites ? sites : 1;
-    const fplt__life_table **table = NULL;
-    double *observed = NULL;
+    double *observed;
     fplt__logrank test;
-    fplt_status status =
-        fplt__alloc_into(&table, groups * within, sizeof(fplt__life_table *), "groups", error);
+    fplt_status status = fplt__alloc_into(&observed, 2 * groups, sizeof *observed, "groups", error);
     if (!status)
-        status = fplt__alloc_into(&observed, 2 * groups, sizeof *observed, "groups", error);
-    for (size_t s = 0; s < within && !status; s++)
-        for (size_t g = 0; g < groups; g++)
-            table[s * groups + g] =
-                compared->of_sites
-                    ? fplt__survival_table(survival, g + 1, 0)
-                    : fplt__survival_table(survival, compared->within_sites ? s + 1 : 0, g + 1);
-    if (!status)
-        status =
-            fplt__logrank_test(table, groups, within, observed, observed + groups, &test, error);
+        status = test_groups(survival, compared, groups, within, observed, &test, error);
     if (!status) {
         fplt__table_text(tests, compared->name);
         fplt__table_number(tests, test.chi_squared, 5);
@@ -192,7 +216,6 @@ static fplt_status add_test(const fplt_survival *survival, const struct comparis
         fplt__table_whole(lines, (long long)observed[g]);
         fplt__table_number(lines, observed[groups + g], 5);
     }
-    fplt__free(table);
     fplt__free(observed);
     return status;
 }

@@ -3,74 +3,39 @@
 
 #include <stdio.h>
 
-#include "base/buffer.h"
-#include "fedplt/memory.h"
-#include "report/html.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "study/table_one_inside.h"
 
-struct document {
+struct paper {
     const fplt_description *table;
-    fplt__table_one_form form;
-    fplt__buffer text;
+    fplt__document to;
 };
 
-static void add_heading(struct document *to, const char *heading)
+static fplt_status add_strata(struct paper *paper, fplt_error *error)
 {
-    if (to->form == FPLT__TABLE_ONE_HTML) {
-        fplt__buffer_add(&to->text, "<h2>");
-        fplt__html_text(&to->text, heading);
-        fplt__buffer_add(&to->text, "</h2>\n");
-    } else {
-        fplt__buffer_format(&to->text, to->form == FPLT__TABLE_ONE_LATEX ? "\n%% %s\n" : "\n%s\n",
-                            heading);
-    }
-}
-
-/* A table in the form of the document, under a heading (NULL: none); the table is destroyed. */
-static fplt_status add_table(struct document *to, fplt_table *made, const char *heading,
-                             fplt_error *error)
-{
-    char *text = NULL;
-    fplt_table_form form = to->form == FPLT__TABLE_ONE_HTML  ? FPLT_TABLE_HTML
-                           : to->form == FPLT__TABLE_ONE_CSV ? FPLT_TABLE_CSV
-                                                             : FPLT_TABLE_ALIGNED;
-    fplt_status status = to->form == FPLT__TABLE_ONE_LATEX
-                             ? fplt__table_latex(made, &text, error)
-                             : fplt_table_render(made, form, &text, error);
-    if (!status && heading)
-        add_heading(to, heading);
-    if (!status)
-        fplt__buffer_add(&to->text, text);
-    fplt_free(text);
-    fplt_table_destroy(made);
-    return status;
-}
-
-static fplt_status add_strata(struct document *to, fplt_error *error)
-{
-    size_t sites = to->table->strata.count > 1 && fplt_description_sites(to->table) > 2
-                       ? fplt_description_sites(to->table)
+    size_t sites = paper->table->strata.count > 1 && fplt_description_sites(paper->table) > 2
+                       ? fplt_description_sites(paper->table)
                        : 1;
     fplt_status status = FPLT_OK;
     for (size_t s = 0; s < sites && !status; s++) {
         char heading[400];
         fplt_table *made;
         snprintf(heading, sizeof heading, s ? "site %.300s" : "all sites",
-                 s ? fplt_description_site(to->table, s) : "");
-        if (!(status = fplt_description_paper(to->table, s, &made, error)))
-            status = add_table(to, made, sites > 1 ? heading : NULL, error);
+                 s ? fplt_description_site(paper->table, s) : "");
+        if (!(status = fplt_description_paper(paper->table, s, &made, error)))
+            status = fplt__document_table(&paper->to, made, sites > 1 ? heading : NULL, error);
     }
     return status;
 }
 
-static fplt_status add_crosses(struct document *to, fplt_error *error)
+static fplt_status add_crosses(struct paper *paper, fplt_error *error)
 {
-    size_t sites = fplt_description_sites(to->table) > 2 ? fplt_description_sites(to->table) : 1;
+    size_t sites =
+        fplt_description_sites(paper->table) > 2 ? fplt_description_sites(paper->table) : 1;
     fplt__table_one_cross cross;
     fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && fplt__table_one_cross_get(to->table, i, &cross); i++)
+    for (size_t i = 0; !status && fplt__table_one_cross_get(paper->table, i, &cross); i++)
         for (size_t s = 0; s < sites && !status; s++) {
             char heading[1000];
             fplt_table *made;
@@ -78,41 +43,33 @@ static fplt_status add_crosses(struct document *to, fplt_error *error)
                      sites < 2 ? ""
                      : s       ? ", site "
                                : ", all sites",
-                     s ? fplt_description_site(to->table, s) : "");
-            if (!(status = fplt__table_one_cross_print(to->table, i, s, &made, error)))
-                status = add_table(to, made, heading, error);
+                     s ? fplt_description_site(paper->table, s) : "");
+            if (!(status = fplt__table_one_cross_print(paper->table, i, s, &made, error)))
+                status = fplt__document_table(&paper->to, made, heading, error);
         }
     return status;
 }
 
-static void add_notes(struct document *to)
+static void add_notes(struct paper *paper)
 {
     const char *note;
-    for (size_t i = 0; (note = fplt_description_note(to->table, i)); i++)
-        if (to->form == FPLT__TABLE_ONE_HTML) {
-            fplt__buffer_add(&to->text, "<p>");
-            fplt__html_text(&to->text, note);
-            fplt__buffer_add(&to->text, "</p>\n");
-        } else if (to->form == FPLT__TABLE_ONE_LATEX) {
-            fplt__buffer_format(&to->text, "%% %s\n", note);
-        } else {
-            fplt__buffer_format(&to->text, "%s%s.\n", i ? "" : "\n", note);
-        }
+    for (size_t i = 0; (note = fplt_description_note(paper->table, i)); i++)
+        fplt__document_note(&paper->to, note, !i);
 }
 
 /* Line by line; the tables of two columns behind an empty line. */
-static fplt_status add_lines(struct document *to, fplt_error *error)
+static fplt_status add_lines(struct paper *paper, fplt_error *error)
 {
     fplt__table_one_cross cross;
     fplt_table *made;
-    fplt_status status = fplt_description_list(to->table, &made, error);
+    fplt_status status = fplt_description_list(paper->table, &made, error);
     if (!status)
-        status = add_table(to, made, NULL, error);
-    if (status || !fplt__table_one_cross_get(to->table, 0, &cross))
+        status = fplt__document_table(&paper->to, made, NULL, error);
+    if (status || !fplt__table_one_cross_get(paper->table, 0, &cross))
         return status;
-    fplt__buffer_add(&to->text, "\n");
-    status = fplt_description_crosses(to->table, &made, error);
-    return status ? status : add_table(to, made, NULL, error);
+    fplt__buffer_add(&paper->to.text, "\n");
+    status = fplt_description_crosses(paper->table, &made, error);
+    return status ? status : fplt__document_table(&paper->to, made, NULL, error);
 }
 
 static json_t *names_json(const fplt_description *table, int strata)
@@ -145,42 +102,24 @@ json_t *fplt__table_one_json(const fplt_description *table)
     return made;
 }
 
-static fplt_status add_json(struct document *to, fplt_error *error)
+static fplt_status add_paper(struct paper *paper, fplt_error *error)
 {
-    char *text;
-    fplt_status status = fplt__json_write(fplt__table_one_json(to->table), &text, error);
+    fplt__document_begin(&paper->to, "Table 1");
+    fplt_status status = add_strata(paper, error);
     if (!status)
-        fplt__buffer_format(&to->text, "%s\n", text);
-    fplt_free(text);
+        status = add_crosses(paper, error);
+    if (!status)
+        add_notes(paper);
     return status;
 }
 
-static fplt_status add_paper(struct document *to, fplt_error *error)
+fplt_status fplt__table_one_report(const fplt_description *table, fplt__form form, char **text,
+                                   fplt_error *error)
 {
-    if (to->form == FPLT__TABLE_ONE_HTML)
-        fplt__buffer_add(&to->text,
-                         "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>Table 1</title>\n"
-                         "<style>body{font-family:sans-serif}table{border-collapse:collapse}"
-                         "td,th{padding:.2em .8em;border-bottom:1px solid #ccc;text-align:left}"
-                         ".n{text-align:right}</style>\n<h1>Table 1</h1>\n");
-    fplt_status status = add_strata(to, error);
-    if (!status)
-        status = add_crosses(to, error);
-    if (!status)
-        add_notes(to);
-    return status;
-}
-
-fplt_status fplt__table_one_report(const fplt_description *table, fplt__table_one_form form,
-                                   char **text, fplt_error *error)
-{
-    struct document document = {table, form, {NULL, 0, 0, FPLT_OK}};
-    *text = NULL;
-    fplt_status status = form == FPLT__TABLE_ONE_CSV    ? add_lines(&document, error)
-                         : form == FPLT__TABLE_ONE_JSON ? add_json(&document, error)
-                                                        : add_paper(&document, error);
-    if (!status)
-        return fplt__buffer_take(&document.text, text, error);
-    fplt__buffer_clear(&document.text);
-    return status;
+    struct paper paper = {table, {form, {NULL, 0, 0, FPLT_OK}}};
+    fplt_status status = form == FPLT__FORM_CSV ? add_lines(&paper, error)
+                         : form == FPLT__FORM_JSON
+                             ? fplt__document_json(&paper.to, fplt__table_one_json(table), error)
+                             : add_paper(&paper, error);
+    return fplt__document_take(&paper.to, status, text, error);
 }

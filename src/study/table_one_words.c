@@ -7,27 +7,27 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "study/table_one_inside.h"
+#include "study/told.h"
 
 enum { HEAD = 4, SUMS = 3 };
-static const uint64_t MAX_COUNT = (uint64_t)1 << 53, MAX_SENT = 4000000;
 
 /* ---- which numbers ---- */
 
-static const fplt__declared *strata_of(const fplt_describe_settings *settings)
+const fplt__declared *fplt__table_one_strata_by(const fplt_describe_settings *settings)
 {
     return settings->by ? fplt__study_declared(settings->read->schema, settings->by) : NULL;
 }
 
-static int is_described(const fplt_describe_settings *settings, const fplt__declared *column)
+int fplt__table_one_describes(const fplt_describe_settings *settings, const fplt__declared *column)
 {
     return fplt__one_declared_kind(column) != FPLT__ONE_ASIDE &&
            (!settings->by || strcmp(settings->by, column->name) != 0);
 }
 
 /* Columns of the table of counts: the strata and the rows without one, or all rows. */
-static size_t groups_of(const fplt_describe_settings *settings)
+size_t fplt__table_one_groups(const fplt_describe_settings *settings)
 {
-    const fplt__declared *by = strata_of(settings);
+    const fplt__declared *by = fplt__table_one_strata_by(settings);
     return by ? by->levels.names.count + 1 : 1;
 }
 
@@ -39,9 +39,9 @@ static size_t lines_of(const fplt__declared *column)
 uint64_t fplt__table_one_sent(const fplt_describe_settings *settings)
 {
     const fplt_schema *schema = settings->read->schema;
-    uint64_t groups = groups_of(settings), sum = HEAD + groups - 1;
+    uint64_t groups = fplt__table_one_groups(settings), sum = HEAD + groups - 1;
     for (size_t j = 0; j < schema->columns; j++)
-        if (is_described(settings, &schema->column[j])) {
+        if (fplt__table_one_describes(settings, &schema->column[j])) {
             sum += 2 * (lines_of(&schema->column[j]) + 1) * (groups + 1);
             sum += schema->column[j].bounded ? groups * (SUMS + settings->cells) : 0;
         }
@@ -53,7 +53,7 @@ uint64_t fplt__table_one_described(const fplt_describe_settings *settings)
     const fplt_schema *schema = settings->read->schema;
     uint64_t count = 0;
     for (size_t j = 0; j < schema->columns; j++)
-        count += (uint64_t)is_described(settings, &schema->column[j]);
+        count += (uint64_t)fplt__table_one_describes(settings, &schema->column[j]);
     return count;
 }
 
@@ -61,10 +61,11 @@ uint64_t fplt__table_one_described(const fplt_describe_settings *settings)
 uint64_t fplt__table_one_cost(const fplt_describe_settings *settings, uint64_t rows, size_t minimum)
 {
     const fplt_schema *schema = settings->read->schema;
-    uint64_t groups = groups_of(settings), most = rows / (minimum > 1 ? minimum : 1), sum = groups;
+    uint64_t groups = fplt__table_one_groups(settings), most = rows / (minimum > 1 ? minimum : 1),
+             sum = groups;
     uint64_t cells = settings->cells < most ? settings->cells : most;
     for (size_t j = 0; j < schema->columns; j++)
-        if (is_described(settings, &schema->column[j])) {
+        if (fplt__table_one_describes(settings, &schema->column[j])) {
             sum += lines_of(&schema->column[j]) * groups;
             sum += schema->column[j].bounded ? groups * (2 + cells) : 0;
         }
@@ -74,7 +75,7 @@ uint64_t fplt__table_one_cost(const fplt_describe_settings *settings, uint64_t r
 fplt_status fplt__table_one_check(const fplt_describe_settings *settings, fplt_error *error)
 {
     const fplt_schema *schema = settings->read->schema;
-    const fplt__declared *by = schema ? strata_of(settings) : NULL;
+    const fplt__declared *by = schema ? fplt__table_one_strata_by(settings) : NULL;
     if (!schema || schema->libsvm)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "describe: sites count the columns that a schema of a CSV file "
@@ -88,26 +89,15 @@ fplt_status fplt__table_one_check(const fplt_describe_settings *settings, fplt_e
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "describe: the schema declares no column besides '%.200s'",
                               settings->by ? settings->by : "");
-    if (!settings->cells || settings->cross || fplt__table_one_sent(settings) > MAX_SENT)
+    if (!settings->cells || settings->cross || fplt__table_one_sent(settings) > FPLT__TOLD_MAX)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "describe: a grid is needed, tables of two columns are not sent, and "
                               "a site sends at most %llu numbers",
-                              (unsigned long long)MAX_SENT);
+                              (unsigned long long)FPLT__TOLD_MAX);
     return FPLT_OK;
 }
 
 /* ---- sending ---- */
-
-struct sending {
-    uint64_t *words;
-    size_t used;
-};
-
-static void put(struct sending *out, uint64_t count)
-{
-    out->words[2 * out->used] = 0;
-    out->words[2 * out->used++ + 1] = count;
-}
 
 /* A place of the table that is sent, in the table of a site, which has all rows only where it is not stratified; SIZE_MAX:
  * not there. */
@@ -118,25 +108,24 @@ static size_t place_of(const fplt__crosstab *cross, size_t groups, size_t line, 
     return fplt__crosstab_at(cross, line, group == groups ? cross->columns : group);
 }
 
-static void put_counts(struct sending *out, const fplt__crosstab *cross, size_t lines,
-                       size_t groups)
+static void put_counts(fplt__telling *out, const fplt__crosstab *cross, size_t lines, size_t groups)
 {
     for (size_t line = 0; line <= lines; line++)
         for (size_t group = 0; group <= groups; group++) {
             size_t at = place_of(cross, groups, line, group);
-            put(out, at == SIZE_MAX ? 0 : cross->shown[at].low);
-            put(out, at == SIZE_MAX ? 0 : cross->shown[at].high);
+            fplt__tell(out, at == SIZE_MAX ? 0 : cross->shown[at].low);
+            fplt__tell(out, at == SIZE_MAX ? 0 : cross->shown[at].high);
         }
 }
 
-static void put_sums(struct sending *out, const fplt_description *table, uint32_t j,
+static void put_sums(fplt__telling *out, const fplt_description *table, uint32_t j,
                      uint32_t stratum, uint64_t *merged)
 {
     const fplt__summary *summary = fplt__one_summary(table, j, 1, stratum);
     uint32_t cells = table->settings.cells;
     int is_sent = table->has_sums[fplt__one_sums_at(table, j, 1, stratum)];
     int has_values = is_sent && summary && summary->numbers;
-    put(out, (uint64_t)is_sent);
+    fplt__tell(out, (uint64_t)is_sent);
     memset(out->words + 2 * out->used, 0, 4 * sizeof *out->words);
     if (has_values)
         fplt__sum_export(summary->sum, 0, out->words + 2 * out->used, 2);
@@ -144,20 +133,20 @@ static void put_sums(struct sending *out, const fplt_description *table, uint32_
     if (has_values)
         fplt__summary_merge(summary, table->site[1].minimum, merged);
     for (uint32_t i = 0; i < cells; i++)
-        put(out, has_values ? merged[i] : 0);
+        fplt__tell(out, has_values ? merged[i] : 0);
 }
 
-static void put_site(struct sending *out, const fplt_description *table)
+static void put_site(fplt__telling *out, const fplt_description *table)
 {
     const fplt__one_site *site = &table->site[1];
     const fplt__one_group *all = fplt__one_group_of(table, 1, 0);
-    put(out, site->is_small || !all ? 0 : all->rows);
-    put(out, site->minimum);
-    put(out, (uint64_t)site->is_small);
-    put(out, (uint64_t)site->is_stratified);
+    fplt__tell(out, site->is_small || !all ? 0 : all->rows);
+    fplt__tell(out, site->minimum);
+    fplt__tell(out, (uint64_t)site->is_small);
+    fplt__tell(out, (uint64_t)site->is_stratified);
     for (uint32_t k = 1; k < table->strata.count; k++) {
         const fplt__one_group *group = fplt__one_group_of(table, 1, k);
-        put(out, site->is_stratified && !site->is_small && group ? group->rows : 0);
+        fplt__tell(out, site->is_stratified && !site->is_small && group ? group->rows : 0);
     }
 }
 
@@ -166,8 +155,8 @@ fplt_status fplt__table_one_export(const fplt_description *table, uint64_t *word
 {
     const fplt_describe_settings *settings = &table->settings;
     const fplt_schema *schema = settings->read->schema;
-    struct sending out = {words, 0};
-    size_t groups = groups_of(settings);
+    fplt__telling out = {words, 0};
+    size_t groups = fplt__table_one_groups(settings);
     uint64_t *merged;
     fplt_status status =
         fplt__alloc_into(&merged, settings->cells, sizeof *merged, "a grid", error);
@@ -176,7 +165,7 @@ fplt_status fplt__table_one_export(const fplt_description *table, uint64_t *word
         put_site(&out, table);
     for (size_t i = 0; i < schema->columns && !status; i++) {
         const fplt__declared *column = &schema->column[i];
-        if (!is_described(settings, column))
+        if (!fplt__table_one_describes(settings, column))
             continue;
         uint32_t j = fplt__lookup_find(&table->names, fplt__span_of(column->name));
         if (j == FPLT__NOWHERE) {
@@ -197,22 +186,11 @@ fplt_status fplt__table_one_export(const fplt_description *table, uint64_t *word
 struct receiving {
     fplt_description *table;
     uint32_t site;
-    const uint64_t *words;
-    size_t used, groups;
+    fplt__hearing told;
+    size_t groups;
     uint64_t rows;
     uint64_t *cells; /* owned: of one grid */
-    int is_bad;
 };
-
-/* A count from 0 to `most`; otherwise the site is known as bad. */
-static uint64_t take(struct receiving *in, uint64_t most)
-{
-    uint64_t low = in->words[2 * in->used], count = in->words[2 * in->used + 1];
-    in->used++;
-    if (low || count > most)
-        in->is_bad = 1;
-    return in->is_bad ? 0 : count;
-}
 
 static fplt_status take_counts(struct receiving *in, uint32_t j, fplt_error *error)
 {
@@ -226,9 +204,9 @@ static fplt_status take_counts(struct receiving *in, uint32_t j, fplt_error *err
     for (size_t line = 0; line <= lines && !status; line++)
         for (size_t group = 0; group <= in->groups; group++) {
             size_t at = place_of(*cross, in->groups, line, group);
-            uint64_t low = take(in, in->rows), high = take(in, in->rows);
+            uint64_t low = fplt__hear(&in->told, in->rows), high = fplt__hear(&in->told, in->rows);
             if (low > high)
-                in->is_bad = 1;
+                in->told.is_bad = 1;
             else if (at != SIZE_MAX)
                 (*cross)->shown[at] = (fplt__count){(size_t)low, (size_t)high};
         }
@@ -247,23 +225,23 @@ static fplt_status take_sums(struct receiving *in, uint32_t j, uint32_t stratum,
 {
     fplt_description *table = in->table;
     fplt__one_group *group;
-    int is_sent = (int)take(in, 1);
-    const uint64_t *sums = in->words + 2 * in->used;
+    int is_sent = (int)fplt__hear(&in->told, 1);
+    const uint64_t *sums = in->told.words + 2 * in->told.used;
     uint64_t count = 0;
-    in->used += 2;
+    in->told.used += 2;
     for (uint32_t i = 0; i < table->settings.cells; i++)
-        count += in->cells[i] = take(in, in->rows);
+        count += in->cells[i] = fplt__hear(&in->told, in->rows);
     table->has_sums[fplt__one_sums_at(table, j, in->site, stratum)] = (unsigned char)is_sent;
     if (count > in->rows || (!is_sent && (count || sums[0] || sums[1] || sums[2] || sums[3])))
-        in->is_bad = 1;
-    if (in->is_bad || !count)
+        in->told.is_bad = 1;
+    if (in->told.is_bad || !count)
         return FPLT_OK;
     fplt_status status = fplt__one_find_group(table, in->site, stratum, &group, error);
     if (status)
         return status;
     status = fplt__summary_take(&group->column[j], in->cells, sums, error);
     if (status == FPLT_DIVERGED || (!status && !are_possible(&group->column[j]))) {
-        in->is_bad = 1;
+        in->told.is_bad = 1;
         return FPLT_OK;
     }
     return status;
@@ -274,21 +252,21 @@ static fplt_status take_head(struct receiving *in, fplt_error *error)
     fplt_description *table = in->table;
     fplt__one_site *site = &table->site[in->site];
     fplt__one_group *group;
-    in->rows = take(in, MAX_COUNT);
-    site->minimum = (size_t)take(in, MAX_COUNT);
-    site->is_small = (int)take(in, 1);
-    site->is_stratified = (int)take(in, 1);
+    in->rows = fplt__hear(&in->told, FPLT__TOLD_MAX_COUNT);
+    site->minimum = (size_t)fplt__hear(&in->told, FPLT__TOLD_MAX_COUNT);
+    site->is_small = (int)fplt__hear(&in->told, 1);
+    site->is_stratified = (int)fplt__hear(&in->told, 1);
     if ((site->is_small && in->rows) || (site->is_stratified && in->groups == 1))
-        in->is_bad = 1;
+        in->told.is_bad = 1;
     table->settings.minimum =
         site->minimum > table->settings.minimum ? site->minimum : table->settings.minimum;
     fplt_status status = fplt__one_find_group(table, in->site, 0, &group, error);
     if (!status)
         group->rows = (size_t)in->rows;
     for (uint32_t k = 1; k < in->groups && !status; k++) {
-        uint64_t rows = take(in, in->rows);
+        uint64_t rows = fplt__hear(&in->told, in->rows);
         if (rows && !site->is_stratified)
-            in->is_bad = 1;
+            in->told.is_bad = 1;
         if (rows && !(status = fplt__one_find_group(table, in->site, k, &group, error)))
             group->rows = (size_t)rows;
     }
@@ -303,16 +281,16 @@ static fplt_status take_columns(struct receiving *in, int has_counts, fplt_error
     fplt_status status = FPLT_OK;
     for (size_t i = 0; i < schema->columns && !status; i++) {
         const fplt__declared *column = &schema->column[i];
-        if (!is_described(&table->settings, column))
+        if (!fplt__table_one_describes(&table->settings, column))
             continue;
         uint32_t j = fplt__lookup_find(&table->names, fplt__span_of(column->name));
         if (has_counts)
             status = take_counts(in, j, error);
         else
-            in->used += 2 * (lines_of(column) + 1) * (in->groups + 1);
+            in->told.used += 2 * (lines_of(column) + 1) * (in->groups + 1);
         for (uint32_t k = 0; column->bounded && k < in->groups && !status; k++)
             if (has_counts)
-                in->used += SUMS + table->settings.cells;
+                in->told.used += SUMS + table->settings.cells;
             else
                 status = take_sums(in, j, k, error);
     }
@@ -324,19 +302,19 @@ static fplt_status take_site(fplt_description *table, uint32_t site, const uint6
 {
     struct receiving in = {.table = table,
                            .site = site,
-                           .words = words,
-                           .groups = groups_of(&table->settings),
+                           .told = {words, 0, 0},
+                           .groups = fplt__table_one_groups(&table->settings),
                            .cells = cells};
     fplt_status status = FPLT_OK;
     if (has_counts) {
-        in.used = HEAD + in.groups - 1;
+        in.told.used = HEAD + in.groups - 1;
         in.rows = fplt__one_group_of(table, site, 0)->rows;
     } else {
         status = take_head(&in, error);
     }
     if (!status)
         status = take_columns(&in, has_counts, error);
-    if (!status && in.is_bad)
+    if (!status && in.told.is_bad)
         status = fplt_error_set(error, FPLT_BAD_DATA,
                                 "site '%.300s' sent counts or sums that no rows can have",
                                 fplt__lookup_word(&table->sites, site).text);
@@ -349,7 +327,8 @@ static fplt_status declare_table(fplt_description *table, const char *const *nam
 {
     const fplt_schema *schema = table->settings.read->schema;
     uint32_t number;
-    fplt_status status = fplt__one_declare_strata(table, strata_of(&table->settings), error);
+    fplt_status status =
+        fplt__one_declare_strata(table, fplt__table_one_strata_by(&table->settings), error);
     for (size_t j = 0; j < schema->columns && !status; j++)
         status = fplt__one_add_column(table, fplt__span_of(schema->column[j].name), &number, error);
     for (size_t s = 0; s < sites && !status; s++)

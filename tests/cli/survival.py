@@ -8,6 +8,7 @@ usage: tests/cli/survival.py PROGRAM [--survival]
 import collections
 import csv
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -89,11 +90,14 @@ def compare_all(folder, golden):
         for made, case in ((parts, "strata"), (parts, "strata within sites"), (whole, "sites")):
             if name != "listed":
                 compare_test(made, golden, tests, case)
-    cut = curves(folder, "--grid", "90", "--minimum", 12, "--by", "arm")
-    for arm in ("drug", "placebo"):
-        compare_curve(cut, golden, f"cut {arm}", stratum=arm)
-    for case in ("strata", "strata within sites"):
-        compare_test(cut, golden, "cut", case)
+    for name, words in (("cut", ["--minimum", 12]), ("merged", ["--grid", 30, "--minimum", 5])):
+        made = curves(folder, *words, "--by", "arm")
+        for arm in ("drug", "placebo"):
+            compare_curve(made, golden, f"{name} {arm}", stratum=arm)
+        for case in ("strata", "strata within sites"):
+            compare_test(made, golden, name, case)
+        for site, arm in itertools.product(SITES, ("drug", "placebo")) if name == "merged" else ():
+            compare_curve(made, golden, f"{name} {arm} {site}", site=site, stratum=arm)
     for interval in ("log-log", "plain"):
         compare_curve(curves(folder, "--interval", interval), golden, f"{interval} all")
     compare_curve(curves(folder, "--level", 0.9), golden, "level")
@@ -260,13 +264,14 @@ def no_curve_shows_fewer_than_the_minimum(folder):
     made = curves(folder, "--grid", "60", "--minimum", 9, "--by", "arm")
     for line in made["steps"]:
         assert line["at_risk"] >= 9 and line["time"] % 60 == 0, line
-    # Sites and strata add up to the totals, so that no difference has a smaller group.
-    for arm in ("drug", "placebo"):
-        for time in {line["time"] for line in made["steps"]}:
-            events = {site: sum(line["events"] for line in made["steps"]
-                                if (line["site"], line["stratum"]) == (site, arm) and line["time"] == time)
-                      for site in (None, "east", "north", "south")}
-            assert events[None] == events["east"] + events["north"] + events["south"], (arm, time, events)
+        assert not 0 < line["events"] < 9 and not 0 < line["censored"] < 9, line
+    # Sites add up to the totals at every step of these, so that no difference is a smaller count.
+    for arm, count in itertools.product(("drug", "placebo"), ("events", "censored")):
+        for time in {line["time"] for line in made["steps"] if line["site"] is None and line["stratum"] == arm}:
+            so_far = {site: sum(line[count] for line in made["steps"]
+                                if (line["site"], line["stratum"]) == (site, arm) and line["time"] <= time)
+                      for site in (None, *SITES)}
+            assert so_far[None] == sum(so_far[site] for site in SITES), (arm, time, so_far)
     assert any("fewer than 9 are at risk" in note for note in made["notes"])
     withheld = curves(folder, "--minimum", 30, "--by", "arm")
     assert any("withheld" in note for note in withheld["notes"])

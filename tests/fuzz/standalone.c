@@ -1,8 +1,9 @@
-/* Runs a fuzz target without libFuzzer: first over the files named on the command line, then over a
- * fixed number of mutations of them, always the same. Usage: target mutations file... */
+/* Runs a fuzz target without libFuzzer: first over the files named on the command line, then over mutations of them, of
+ * which the number is given and each is always the same. Usage: target mutations file... */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fedplt/random.h"
 #include "base/random.h"
@@ -96,6 +97,19 @@ static void mutate(fplt_stream *stream, input *file, const input *other)
     }
 }
 
+/* Of how many mutations one is taken, and which: every one by FEDPLT_TESTS=all, as in `make check-all`; otherwise one in
+ * five, by FEDPLT_TESTS or by the clock. */
+static long share(long *which)
+{
+    const char *words = getenv("FEDPLT_TESTS");
+    int all = words && strcmp(words, "all") == 0;
+    *which = all ? 0 : (words && *words ? strtol(words, NULL, 10) : (long)time(NULL)) % 5;
+    if (!all)
+        printf("# one mutation in five by FEDPLT_TESTS=%ld\n", *which);
+    fflush(stdout);
+    return all ? 1 : 5;
+}
+
 int main(int count, char **arguments)
 {
     input files[MAX_FILES], changed = {malloc(LARGEST), 0};
@@ -112,7 +126,8 @@ int main(int count, char **arguments)
         if (!failed)
             run(files[known - 1].bytes, files[known - 1].size);
     }
-    for (long i = 0; i < mutations && !failed; i++) {
+    long which, every = share(&which);
+    for (long i = which; i < mutations && !failed; i += every) {
         fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, (uint64_t)i);
         const input *base = &files[below(&stream, known)];
         memcpy(changed.bytes, base->bytes, base->size);

@@ -63,7 +63,7 @@ later <- d$days > 480
 listed <- transform(d, days = ifelse(later, 480, bounds[findInterval(days, bounds, left.open = TRUE) + 1]), died = died * !later)
 curves("listed", listed)
 # Where fewer than 12 of a site and arm are at risk, those who are left leave at the time before.
-cut <- do.call(rbind, lapply(split(wide, list(wide$site, wide$arm)), function(part) {
+cut <- do.call(rbind, lapply(split(d, list(d$site, d$arm)), function(part) {
   at <- sort(unique(part$days))
   risk <- sapply(at, function(t) sum(part$days >= t))
   kept <- at[risk >= 12]
@@ -74,6 +74,53 @@ cut <- do.call(rbind, lapply(split(wide, list(wide$site, wide$arm)), function(pa
 }))
 curves("cut", cut)
 ranks("cut", cut)
+
+# On a grid of width 30 every step of a site and arm has at least 5 events, or 5 who leave. A part is its rows, and the boundaries
+# between which events and others are counted.
+told <- function(count) count == 0 || count >= 5
+divide <- function(cells, low, high) { # boundaries between low and high: first those that the most powers of two divide
+  for (power in 2^(12:0))
+    for (b in power * seq(floor(low / power) + 1, length.out = max(0, ceiling(high / power) - floor(low / power) - 1)))
+      if (b > low && b < high && sum(cells <= b) >= 5 && sum(cells > b) >= 5)
+        return(c(divide(cells[cells <= b], low, b), b, divide(cells[cells > b], b, high)))
+  NULL
+}
+parts <- lapply(split(transform(d, cell = ceiling(days / 30)), list(d$site, d$arm)), function(part) {
+  for (end in sort(unique(part$cell), decreasing = TRUE)) {
+    events <- sum(part$died[part$cell <= end])
+    if (sum(part$cell >= end) >= 5 && told(events) && told(nrow(part) - events)) break
+    end <- NA
+  }
+  if (is.na(end)) return(list(rows = part[0, ]))
+  part$died[part$cell > end] <- 0L
+  part$cell <- pmin(part$cell, end)
+  list(rows = part, end = end, bounds = lapply(c(0, 1), function(died) {
+    cells <- part$cell[part$died == died]
+    if (length(cells)) c(divide(cells, 0, end), end)
+  }))
+})
+# The rows of some parts, each at the next boundary that none of them has not.
+together <- function(parts) {
+  parts <- parts[sapply(parts, function(part) nrow(part$rows) > 0)]
+  rows <- do.call(rbind, lapply(parts, `[[`, "rows"))
+  for (died in c(0, 1)) {
+    own <- lapply(parts, function(part) part$bounds[[died + 1]])
+    has <- function(b) all(mapply(function(part, own) is.null(own) || b %in% own || b >= part$end, parts, own))
+    common <- Filter(has, 1:max(rows$cell))
+    mine <- rows$died == died
+    rows$days[mine] <- 30 * sapply(rows$cell[mine], function(cell) min(common[common >= cell]))
+  }
+  rows
+}
+of_arm <- function(arm) parts[sapply(parts, function(part) all(part$rows$arm == arm))]
+of_site <- function(site) parts[sapply(parts, function(part) all(part$rows$site == site))]
+curve("merged all", survfit(Surv(days, died) ~ 1, together(parts)))
+for (arm in levels(d$arm)) {
+  curve(paste("merged", arm), survfit(Surv(days, died) ~ 1, together(of_arm(arm))))
+  for (site in levels(d$site)) curve(paste("merged", arm, site), survfit(Surv(days, died) ~ 1, together(parts[paste(site, arm, sep = ".")])))
+}
+rank("merged strata", survdiff(Surv(days, died) ~ arm, together(parts)))
+rank("merged strata within sites", survdiff(Surv(days, died) ~ arm + strata(site), do.call(rbind, lapply(levels(d$site), function(site) together(of_site(site))))))
 
 # ---- Cox regression, sites as strata ----
 finest <- coxph.control(eps = 1e-14, iter.max = 100, toler.inf = 1e-10)

@@ -25,6 +25,14 @@ int testing_run(const char *name, const struct CMUnitTest *tests, size_t count,
                 CMFixtureFunction setup, CMFixtureFunction teardown);
 #define _cmocka_run_group_tests testing_run
 
+/* Whether one of many alike cases is taken: all are, but under sanitizers one in five, drawn by a seed that is printed.
+ * FEDPLT_TESTS=SEED draws them again, FEDPLT_TESTS=all takes every one, as `make check-all` does. A sanitizer looks at
+ * code and memory; the numbers are looked at by the build without one, which takes every case. */
+int testing_takes(uint64_t index);
+
+/* The same for the length of a loop. */
+size_t testing_length(size_t length);
+
 /* Fails with the sentence of the error. */
 #define assert_ok(call, error)                                                      \
     do {                                                                            \

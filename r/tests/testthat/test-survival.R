@@ -54,7 +54,7 @@ test_that("rows without a time are counted, small groups withheld, and what cann
   d <- generated()
   d$time[1:3] <- NA
   made <- survival_curves(Surv(time, event == 1) ~ 1, d, grid = 1, minimum = 40)
-  expect_match(made$notes, "3 rows without a value of the time are left out", all = FALSE)
+  expect_match(made$notes, "1 to 39 rows without a value of the time are left out", all = FALSE)
   expect_match(made$notes, "fewer than 40 are at risk", all = FALSE)
   expect_true(all(made$steps$time == round(made$steps$time)))
   expect_error(survival_curves(time ~ g, d), "must be Surv(time, event) ~ stratum", class = "fedplt_error", fixed = TRUE)

@@ -94,6 +94,24 @@ static int stopped(void *context)
 
 /* Requests */
 
+static fplt_status check_dates(const fplt__agent *agent, fplt_error *error)
+{
+    time_t now = time(NULL);
+    char date[16];
+    fplt__date(now > agent->self.ends ? agent->self.ends : agent->self.begins, date);
+    if (now > agent->self.ends)
+        return fplt_error_set(error, FPLT_FAILED,
+                              "this agent's certificate expired on %s; ask the coordinator for a "
+                              "new invitation",
+                              date);
+    if (now < agent->self.begins)
+        return fplt_error_set(error, FPLT_FAILED,
+                              "this agent's certificate is valid from %s; is this machine's clock "
+                              "wrong?",
+                              date);
+    return FPLT_OK;
+}
+
 /* The longest answer that is expected. */
 static uint64_t longest(const fplt__agent *agent, fplt__request_kind kind)
 {
@@ -138,6 +156,9 @@ static void send_request(fplt__agent *agent, const fplt__request *request)
     fplt__agent_handle(agent, &event);
     if (!status && consents)
         fplt__agent_sign_record(agent);
+    /* the coordinator says that the certificate is not in force; where this machine's clock agrees, that is final */
+    if (!status && answered.status == 403 && !agent->failure)
+        agent->failure = check_dates(agent, &agent->error);
 }
 
 /* State and ledger */
@@ -233,24 +254,6 @@ static fplt_status load(const fplt__agent *agent, const char *file, char **text,
                               "that the coordinator's `fedplt pki invite NAME` prints",
                               path);
     return fplt__file_read(path, MAX_PEM, text, &size, error);
-}
-
-static fplt_status check_dates(const fplt__agent *agent, fplt_error *error)
-{
-    time_t now = time(NULL);
-    char date[16];
-    fplt__date(now > agent->self.ends ? agent->self.ends : agent->self.begins, date);
-    if (now > agent->self.ends)
-        return fplt_error_set(error, FPLT_FAILED,
-                              "this agent's certificate expired on %s; ask the coordinator for a "
-                              "new invitation",
-                              date);
-    if (now < agent->self.begins)
-        return fplt_error_set(error, FPLT_FAILED,
-                              "this agent's certificate is valid from %s; is this machine's clock "
-                              "wrong?",
-                              date);
-    return FPLT_OK;
 }
 
 static fplt_status open_identity(fplt__agent *agent, fplt_error *error)

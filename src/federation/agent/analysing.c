@@ -59,7 +59,9 @@ static fplt_status count_file(const fplt__agent *agent, const fplt__analysis *an
     fplt__analysis_site from = {.path = path,
                                 .read = reading_of(site),
                                 .minimum = (size_t)fplt__rule_value(site, FPLT__RULE_COUNTS),
-                                .dominant = fplt__rule_value(site, FPLT__RULE_DOMINANCE)};
+                                .dominant = fplt__rule_value(site, FPLT__RULE_DOMINANCE),
+                                .steep = FPLT__STEEP,
+                                .saturated = fplt__rule_value(site, FPLT__RULE_SATURATION)};
     fplt_status status = find_file(site, path, error);
     if (!status)
         status = fplt__job_schema(site, &schema, error);
@@ -82,13 +84,14 @@ static fplt_status judge_rows(const fplt_settings *site, uint64_t rows, fplt_err
                                 (unsigned long long)rows, least);
 }
 
-static fplt_status hash_rows(const fplt__agent *agent, const fplt_dataset *rows,
+static fplt_status hash_rows(const fplt__agent *agent, const fplt__analysis_counted *counted,
                              fplt__row_sets *sets, fplt_error *error)
 {
     const uint8_t *secret = fplt__site_memory_secret(agent->memory);
+    const fplt_dataset *rows = counted->rows;
     fplt_status status = fplt__row_set_read(agent->settings, NULL, rows, secret, &sets->all, error);
     if (!status)
-        status = fplt__row_set_used(&sets->all, rows, NULL, NULL, 0, &sets->used, error);
+        status = fplt__row_set_used(&sets->all, rows, NULL, counted->aside, 0, &sets->used, error);
     fplt__row_set_sort(&sets->all);
     return status;
 }
@@ -103,6 +106,8 @@ static fplt_status judge_sets(fplt__agent *agent, const fplt__analysis *analysis
              agent, fplt__questions_find_analysis(site, analysis, proposal, sets, agent->memory,
                                                   &agent->asked, error))) ||
         (status = judge_rows(site, sets->used.count, error)) ||
+        (status =
+             fplt__questions_judge_tables(site, analysis, agent->memory, &agent->asked, error)) ||
         (status = fplt__questions_judge_cost(site, sets->used.count, agent->memory, &agent->asked,
                                              error)))
         return status;
@@ -122,8 +127,7 @@ static fplt_status judge_question(fplt__agent *agent, const fplt__analysis *anal
     agent->asked = (fplt__asked){.data_set = 0};
     if (fplt__rules_are_off(agent->settings))
         return FPLT_OK;
-    fplt_status status =
-        fplt__agent_hide_reason(agent, hash_rows(agent, counted->rows, &sets, error));
+    fplt_status status = fplt__agent_hide_reason(agent, hash_rows(agent, counted, &sets, error));
     if (!status)
         status = judge_sets(agent, analysis, proposal, &sets, error);
     fplt__row_set_clear(&sets.all);
@@ -135,7 +139,7 @@ fplt_status fplt__agent_analyse(fplt__agent *agent, const fplt__proposal *propos
                                 const fplt__digest *of, fplt_error *error)
 {
     fplt__analysis *analysis;
-    fplt__analysis_counted counted = {0, NULL, NULL};
+    fplt__analysis_counted counted = {0, NULL, NULL, NULL};
     if (agent->analysis.kind && fplt__same(of, &agent->analysis.of))
         return FPLT_OK;
     fplt__agent_forget_analysis(agent);

@@ -77,7 +77,8 @@ static int is_of_analysis(const char *name)
     const fplt__analysis_kind *kind;
     for (size_t i = 0; (kind = fplt__analysis_kind_list(i)); i++)
         for (const fplt_setting *row = kind->table; row->name; row++)
-            if (row->kind == FPLT_INTEGER && strcmp(row->name, name) == 0)
+            if ((row->kind == FPLT_INTEGER || row->kind == FPLT_REAL) &&
+                strcmp(row->name, name) == 0)
                 return 1;
     return 0;
 }

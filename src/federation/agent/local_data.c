@@ -128,6 +128,7 @@ static fplt_status read_data(fplt__local_data *material, const fplt__proposal *p
                                                    fplt_dataset_task(material->training))
                                         .loss,
                                     error);
+    material->inputs = material->training ? fplt_dataset_features(material->training) : 0;
     if (!status && fplt_dataset_agents(material->training) != 1)
         status = fplt_error_set(error, FPLT_BAD_DATA,
                                 "%s has the rows of %u sites, but an agent has one; %s", data,
@@ -246,6 +247,11 @@ uint64_t fplt__local_data_records(const fplt__local_data *material)
 uint64_t fplt__local_data_held_out(const fplt__local_data *material)
 {
     return material->held_out ? fplt_dataset_rows(material->held_out) : 0;
+}
+
+uint64_t fplt__local_data_inputs(const fplt__local_data *material)
+{
+    return material->inputs;
 }
 
 const fplt__row_sets *fplt__local_data_row_sets(const fplt__local_data *material)

@@ -36,6 +36,8 @@ fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__propo
 void fplt__local_data_destroy(fplt__local_data *material);
 uint64_t fplt__local_data_records(const fplt__local_data *material);
 uint64_t fplt__local_data_held_out(const fplt__local_data *material);
+/* Columns of the file as it was read: numbers and levels, before a formula makes others of them. */
+uint64_t fplt__local_data_inputs(const fplt__local_data *material);
 /* Sorted; empty where there was no secret. */
 typedef struct fplt__row_sets {
     fplt__row_set all, used, held; /* used and held: those of them that have an effect on answers */

@@ -15,6 +15,8 @@ struct fplt__local_data {
     fplt_schema *schema;    /* of the proposal, or NULL */
     fplt_job_source source; /* what a promise sets */
     fplt_dataset *training, *held_out;
+    size_t
+        inputs; /* columns of the rows as they were read, before a formula makes others of them */
     fplt__dictionary own; /* what the file has; nothing where a schema of the proposal says it */
     char *
         settled; /* owned: the common dictionary that the rows have; NULL: not yet, or by the schema */

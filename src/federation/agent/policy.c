@@ -33,10 +33,11 @@ const fplt_setting fplt__policy_table[] = {
      "budget of privacy for all runs; off: to train without privacy", 0, 0},
     {"policy.delta", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "1e-5", 0, 1, NULL,
      "delta that belongs to the budget", 0, 0, .needs = "policy.epsilon!=off"},
-    {"policy.allow", FPLT_TEXT, FPLT_LIST, "facts,measure,score,information,evaluate,describe", 0,
-     0, NULL,
+    {"policy.allow", FPLT_TEXT, FPLT_LIST,
+     "facts,measure,score,information,evaluate,describe,survival", 0, 0, NULL,
      "what may leave besides updates while privacy is off: facts, measure, score, information, the "
-     "analyses evaluate and describe, and sparse, updates of the columns alone that rows touch",
+     "analyses evaluate, describe and survival, and sparse, updates of the columns alone that rows "
+     "touch",
      0, 0, .needs = "policy.epsilon=off"},
     FPLT_SETTINGS_END,
 };
@@ -246,10 +247,10 @@ fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error)
 {
     fplt_status status = check_epsilon(settings, error);
     if (!status)
-        status = check_words(
-            settings, "policy.allow", may_be_allowed,
-            "its words are facts, measure, score, information, evaluate, describe and sparse",
-            error);
+        status = check_words(settings, "policy.allow", may_be_allowed,
+                             "its words are facts, measure, score, information, evaluate, "
+                             "describe, survival and sparse",
+                             error);
     if (!status)
         status =
             check_words(settings, "policy.algorithms", is_algorithm,

@@ -22,13 +22,6 @@ static fplt__digest digest_of(fplt__buffer *text)
     return digest;
 }
 
-/* A run that starts at a model goes another way each time. */
-static int starts_at_zero(const fplt__proposal *proposal)
-{
-    const char *start = fplt__pair_find(proposal->setting, proposal->settings, "start");
-    return !start || strcmp(start, "zero") == 0;
-}
-
 /* What the site says about its file: another label or other columns are another fit. The file is known by its rows. */
 static void add_reading(const fplt_settings *site, fplt__buffer *fit)
 {
@@ -41,33 +34,26 @@ static void add_reading(const fplt_settings *site, fplt__buffer *fit)
                                 fplt_settings_text(site, row->name));
 }
 
+/* Another run is asked anew, though its settings are the same: rows of other members place its broadcasts. */
 static fplt_status make_digests(const fplt_settings *site, const fplt__proposal *proposal,
                                 const fplt__digest *hash, fplt__question *question,
                                 fplt_error *error)
 {
-    fplt__buffer fit = {NULL, 0, 0, FPLT_OK}, whole = {NULL, 0, 0, FPLT_OK};
-    char hex[FPLT__HEX];
+    fplt__buffer fit = {NULL, 0, 0, FPLT_OK};
     fplt__buffer_format(&fit, "schema %s\ndictionary %s\n",
                         proposal->schema ? proposal->schema : "none",
                         proposal->dictionary ? proposal->dictionary : "none");
     add_reading(site, &fit);
     for (size_t i = 0; i < proposal->settings; i++)
-        fplt__buffer_format(fplt__is_of_fit(proposal->setting[i].name) ? &fit : &whole, "%s %s\n",
-                            proposal->setting[i].name, proposal->setting[i].value);
-    for (uint32_t i = 0; i < proposal->members; i++)
-        fplt__buffer_format(&whole, "member %s\n", proposal->roster[i]);
-    fplt__hex(hash, sizeof *hash, hex);
-    if (!starts_at_zero(proposal))
-        fplt__buffer_format(&whole, "proposal %s\n", hex);
-    if (fit.status || whole.status) {
+        if (fplt__is_of_fit(proposal->setting[i].name))
+            fplt__buffer_format(&fit, "%s %s\n", proposal->setting[i].name,
+                                proposal->setting[i].value);
+    if (fit.status) {
         fplt__buffer_clear(&fit);
-        fplt__buffer_clear(&whole);
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a question");
     }
     question->fit = digest_of(&fit);
-    question->whole = digest_of(&whole);
-    const fplt__input both[] = {{&question->fit, sizeof question->fit},
-                                {&question->whole, sizeof question->whole}};
+    const fplt__input both[] = {{&question->fit, sizeof question->fit}, {hash, sizeof *hash}};
     question->whole = fplt__hash(both, 2);
     return FPLT_OK;
 }
@@ -81,7 +67,9 @@ static fplt_status count_parameters(const fplt__proposal *proposal, const fplt__
     if (status)
         return status;
     question->parameters = terms.job.dimension;
-    question->columns = form.features;
+    /* columns of a formula are no more unknowns than the columns that they are made of */
+    uint64_t inputs = fplt__local_data_inputs(data);
+    question->columns = form.features < inputs ? form.features : inputs;
     fplt__plan_resolution_clear(&terms);
     return FPLT_OK;
 }
@@ -103,10 +91,10 @@ fplt_status fplt__questions_find(const fplt_settings *site, const fplt__proposal
                                            &asked->data_set, error);
 }
 
-/* The same analysis of the same model may be repeated. */
+/* The same analysis of the same model and rows may be repeated. */
 static fplt_status digest_analysis(const fplt_settings *site, const fplt__analysis *analysis,
-                                   const fplt__proposal *proposal, fplt__question *question,
-                                   fplt_error *error)
+                                   const fplt__proposal *proposal, const fplt__row_set *rows,
+                                   fplt__question *question, fplt_error *error)
 {
     fplt__buffer text = {NULL, 0, 0, FPLT_OK};
     char digest[FPLT__HEX];
@@ -118,9 +106,15 @@ static fplt_status digest_analysis(const fplt_settings *site, const fplt__analys
         fplt__buffer_format(&text, "%s %s\n", proposal->analysis.setting[i].name,
                             proposal->analysis.setting[i].value);
     add_reading(site, &text);
-    if (text.status)
-        return fplt_error_set(error, text.status, "no memory for a question");
-    question->fit = question->whole = digest_of(&text);
+    if (text.status) {
+        fplt__buffer_clear(&text);
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a question");
+    }
+    question->fit = digest_of(&text);
+    const fplt__input both[] = {{&question->fit, sizeof question->fit},
+                                {rows->row, rows->count * sizeof *rows->row}};
+    question->whole = fplt__hash(both, 2);
+    question->kind = analysis->kind->name;
     return FPLT_OK;
 }
 
@@ -133,10 +127,30 @@ fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt_
     *asked = (fplt__asked){.left = INFINITY};
     if (fplt__rules_are_off(site))
         return FPLT_OK;
-    fplt_status status = digest_analysis(site, analysis, proposal, &asked->question, error);
+    fplt_status status =
+        digest_analysis(site, analysis, proposal, &sets->used, &asked->question, error);
     asked->question.columns = analysis->kind->columns(analysis);
     asked->question.numbers = analysis->kind->cost(analysis, sets->used.count, minimum);
     return status ? status : fplt__site_memory_find(memory, &sets->all, &asked->data_set, error);
+}
+
+fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
+                                         fplt__site_memory *memory, const fplt__asked *asked,
+                                         fplt_error *error)
+{
+    uint64_t others;
+    if (!analysis->kind->is_table || !asked->data_set ||
+        !(fplt__rule_value(site, FPLT__RULE_TABLES) > 0))
+        return FPLT_OK;
+    fplt_status status =
+        fplt__site_memory_others(memory, asked->data_set, &asked->question, &others, error);
+    return status || !others
+               ? status
+               : fplt_error_set(error, FPLT_FAILED,
+                                "disclosure: this data set was described before with other strata, "
+                                "columns or cells, and two tables of the same rows may tell counts "
+                                "that each of them withholds; ask for the same table, or let the "
+                                "site choose `disclosure: research`");
 }
 
 fplt__pooled fplt__questions_pool(const fplt__agreement *agreement)
@@ -222,8 +236,10 @@ fplt_status fplt__questions_judge(const fplt_settings *site, const fplt__local_d
         return FPLT_OK;
     if ((status = judge_rows(site, data, pooled, &asked->question, error)))
         return status;
-    uint64_t rows =
-        pooled ? pooled->records : fplt__local_data_records(data) + fplt__local_data_held_out(data);
+    uint64_t own = fplt__local_data_records(data) + fplt__local_data_held_out(data),
+             rows = pooled ? pooled->records : own;
+    if (pooled && pooled->records)
+        asked->question.share = (double)own / (double)pooled->records;
     return fplt__questions_judge_cost(site, rows, memory, asked, error);
 }
 

@@ -1,5 +1,5 @@
 /* Questions: what a run without privacy asks of a data set, whether the rows can carry it, and what all questions together
- * cost over the life of the data set. Rules rows, freedom, holdout, questions and differencing (rules.h). */
+ * cost over the life of the data set. Rules rows, freedom, holdout, questions, tables and differencing (rules.h). */
 #ifndef FPLT_FEDERATION_QUESTIONS_H
 #define FPLT_FEDERATION_QUESTIONS_H
 
@@ -45,6 +45,10 @@ fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt_
                                           const fplt__proposal *proposal,
                                           const fplt__row_sets *sets, fplt__site_memory *memory,
                                           fplt__asked *asked, fplt_error *error);
+/* The rule `tables`. FPLT_FAILED: refused, and the sentence may be told. */
+fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
+                                         fplt__site_memory *memory, const fplt__asked *asked,
+                                         fplt_error *error);
 /* The rule `differencing`. FPLT_FAILED: refused; the sentence is for the site alone. */
 fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__row_sets *sets,
                                     fplt__site_memory *memory, fplt__asked *asked,

@@ -465,12 +465,27 @@ static void run_loop(fplt__coordinator *c)
     tend_receipts(c);
 }
 
+/* Where a browser on this machine finds the live page; empty: nowhere. */
+static void locate_page(const fplt__coordinator *c, char *text, size_t size)
+{
+    char host[256] = "";
+    unsigned port = 0;
+    *text = 0;
+    if (!c->doors.page || fplt__address_split(fplt_settings_text(c->settings, "status"), host,
+                                              sizeof host, &port, NULL))
+        return;
+    const char *at = strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1"
+                     : strcmp(host, "::") == 0    ? "::1"
+                                                  : host;
+    snprintf(text, size,
+             strchr(at, ':') ? "; live page http://[%s]:%u/" : "; live page http://%s:%u/", at,
+             fplt__server_port(c->doors.page));
+}
+
 static void announce(fplt__coordinator *c)
 {
-    char page[64] = "";
-    if (c->doors.page)
-        snprintf(page, sizeof page, "; live page http://127.0.0.1:%u/",
-                 fplt__server_port(c->doors.page));
+    char page[300];
+    locate_page(c, page, sizeof page);
     fplt__coordinator_log(c, -1, "started", "%s run %u: listening on port %u%s",
                           c->pki.authority.federation, c->run, fplt__server_port(c->doors.agents),
                           page);

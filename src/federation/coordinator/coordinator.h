@@ -312,6 +312,10 @@ fplt_status fplt__coordinator_state_start(const fplt__coordinator *coordinator,
 /* proposing.c */
 /* The proposal of the settings, with a new nonce. */
 fplt_status fplt__coordinator_propose(fplt__coordinator *coordinator, fplt_error *error);
+/* The proposal of a run as it was stored, from its plan where there is one; empty where neither can be read. To be
+ * cleared. */
+void fplt__coordinator_stored_proposal(fplt__leader_store *store, uint32_t run,
+                                       fplt__proposal *proposal);
 /* Compares the stored document with the settings, and rejects changes that a run does not allow. */
 fplt_status fplt__coordinator_compare(const fplt__coordinator *coordinator,
                                       const fplt__proposal *stored, fplt_error *error);

@@ -221,6 +221,17 @@ static int writes_results(const fplt__coordinator *c)
     return fplt__leader_hub(c->leader) || c->proposal.refit == FPLT__REFIT_THIS;
 }
 
+/* A roster of another length finds members that do not fit: a change of the file, and no damage. */
+static fplt_status explain_load(const fplt__coordinator *c, fplt_status status, fplt_error *error)
+{
+    fplt__proposal stored;
+    fplt__coordinator_stored_proposal(c->store, c->run, &stored);
+    if (stored.members && stored.members != c->members)
+        status = fplt__coordinator_compare(c, &stored, error);
+    fplt__proposal_clear(&stored);
+    return status;
+}
+
 static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
 {
     uint32_t newest;
@@ -236,7 +247,7 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
     if (newest < c->run)
         return open_new(c, error);
     if ((status = fplt__leader_store_load(c->store, c->run, c->members, &loaded, error)))
-        return status;
+        return explain_load(c, status, error);
     int ended = loaded.record.state == FPLT__DONE || loaded.record.state == FPLT__ENDED;
     if (loaded.record.state == FPLT__FORMING)
         status = open_forming(c, &loaded.record, error);

@@ -9,13 +9,14 @@
 #include "base/text.h"
 #include "fedplt/export.h"
 #include "fedplt/memory.h"
+#include "federation/plan/program.h"
 #include "federation/plan/proposal.h"
 
-const char *const fplt__analysis_endings[FPLT__ANALYSIS_FORMS] = {"txt", "csv", "json", "html",
-                                                                  "tex"};
+const char *const fplt__analysis_endings[FPLT__ANALYSIS_FORMS] = {"txt",  "csv", "json",
+                                                                  "html", "tex", "svg"};
 
-static const fplt__analysis_kind *const kinds[] = {&fplt__analysis_evaluate,
-                                                   &fplt__analysis_describe};
+static const fplt__analysis_kind *const kinds[] = {
+    &fplt__analysis_evaluate, &fplt__analysis_describe, &fplt__analysis_survival};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 const fplt__analysis_kind *fplt__analysis_kind_list(size_t index)
@@ -31,6 +32,11 @@ const fplt__analysis_kind *fplt__analysis_kind_find(const char *name)
     return NULL;
 }
 
+const fplt_setting *fplt__federation_analysis_table(const char *name)
+{
+    return fplt__analysis_kind_find(name)->table;
+}
+
 int fplt__is_analysis(const fplt__proposal *proposal)
 {
     return *proposal->analysis.kind != 0;
@@ -39,8 +45,9 @@ int fplt__is_analysis(const fplt__proposal *proposal)
 void fplt__analysis_counted_clear(fplt__analysis_counted *counted)
 {
     fplt_dataset_destroy(counted->rows);
+    fplt__free(counted->aside);
     fplt__free(counted->words);
-    *counted = (fplt__analysis_counted){0, NULL, NULL};
+    *counted = (fplt__analysis_counted){0, NULL, NULL, NULL};
 }
 
 void fplt__analysis_report_clear(fplt__analysis_report *report)

@@ -19,21 +19,23 @@ typedef struct fplt__analysis_site {
     fplt_read_settings read; /* schema: of the site itself, or NULL */
     size_t minimum;          /* of a count that is told; 0: none */
     double dominant;         /* largest share of one row in a sum that is told; 0: no rule */
+    double steep, saturated; /* largest share of rows with a larger linear predictor; 0: no rule */
 } fplt__analysis_site;
 
 /* What a site counted. Cleared by fplt__analysis_counted_clear(). */
 typedef struct fplt__analysis_counted {
     uint64_t records;
-    fplt_dataset *rows; /* owned: the rows that were counted, for their hashes */
-    uint64_t *words;    /* owned: 2 for each of fplt__analysis_numbers() */
+    fplt_dataset *rows;   /* owned: the rows of the file, for their hashes */
+    unsigned char *aside; /* owned: of each of them, 1 where it was not counted; NULL: all were */
+    uint64_t *words;      /* owned: 2 for each of fplt__analysis_numbers() */
 } fplt__analysis_counted;
 
 /* The result for people and programs, each released with fplt_free(), NULL where the kind has none. */
-enum { FPLT__ANALYSIS_FORMS = 5 };
+enum { FPLT__ANALYSIS_FORMS = 6 };
 typedef struct fplt__analysis_report {
     char *text[FPLT__ANALYSIS_FORMS]; /* in the order of fplt__analysis_endings */
 } fplt__analysis_report;
-/* Endings of the files: txt, csv, json, html, tex. */
+/* Endings of the files: txt, csv, json, html, tex, svg. */
 extern const char *const fplt__analysis_endings[FPLT__ANALYSIS_FORMS];
 
 /* A kind of analysis. Functions are called with an analysis of that kind. */
@@ -43,6 +45,7 @@ typedef struct fplt__analysis_kind {
     const fplt_setting *table;
     int needs_model;
     int needs_schema; /* of federation.yaml: the columns that are counted */
+    int is_table;     /* counts of the same rows by other settings would tell what each withholds */
     fplt_status (*check)(const fplt__analysis *analysis, fplt_error *error);
     uint64_t (*numbers)(const fplt__analysis *analysis);
     /* Numbers that are told at most about so many rows, and columns that they are about: the cost of the question. */
@@ -57,7 +60,8 @@ typedef struct fplt__analysis_kind {
 } fplt__analysis_kind;
 
 /* The kinds. */
-extern const fplt__analysis_kind fplt__analysis_evaluate, fplt__analysis_describe;
+extern const fplt__analysis_kind fplt__analysis_evaluate, fplt__analysis_describe,
+    fplt__analysis_survival;
 
 struct fplt__analysis {
     const fplt__analysis_kind *kind;
@@ -95,6 +99,10 @@ fplt_status fplt__analysis_open(const fplt__proposal *proposal, fplt__analysis *
                                 fplt_error *error);
 /* NULL is legal. */
 void fplt__analysis_close(fplt__analysis *analysis);
+/* For kinds that count by a schema: a row for every line of the site's file, also one with missing or undeclared values. */
+fplt_status fplt__analysis_read_lines(const fplt__analysis *analysis,
+                                      const fplt__analysis_site *site, fplt_dataset **rows,
+                                      fplt_error *error);
 void fplt__analysis_counted_clear(fplt__analysis_counted *counted);
 void fplt__analysis_report_clear(fplt__analysis_report *report);
 

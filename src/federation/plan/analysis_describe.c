@@ -1,9 +1,5 @@
 /* The analysis `describe`: Table 1 over the sites, from counts and sums of the columns that a schema declares. */
-#include <string.h>
-
 #include "base/memory.h"
-#include "data/schema.h"
-#include "data/schema_access.h"
 #include "federation/plan/analysis.h"
 #include "study/table_one_report.h"
 #include "study/table_one_words.h"
@@ -13,7 +9,9 @@ static const fplt_setting table[] = {
      "column whose declared levels or classes are the strata that stand side by side", 0, 0},
     {"grid", FPLT_INTEGER, 0, FPLT__TABLE_ONE_GRID, FPLT__TABLE_ONE_GRID_MIN,
      FPLT__TABLE_ONE_GRID_MAX, NULL,
-     "cells of equal width between the bounds of a column in which numbers are counted", 0, 0},
+     "cells of equal width between the bounds of a column in which sites count numbers; sites "
+     "under strict rules approve of another number than 20",
+     0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -57,38 +55,13 @@ static uint64_t count_columns(const fplt__analysis *analysis)
     return fplt__table_one_described(&settings);
 }
 
-/* Every line of the file is a row, also one with missing or undeclared values: they are counted. */
-static fplt_status read_rows(const fplt__analysis *analysis, const fplt__analysis_site *site,
-                             fplt_dataset **rows, fplt_error *error)
-{
-    fplt_read_settings read = site->read;
-    fplt_schema *lenient;
-    fplt_status status = fplt__schema_parse(fplt__schema_text(analysis->schema),
-                                            strlen(fplt__schema_text(analysis->schema)),
-                                            "the proposal's schema", &lenient, error);
-    if (status)
-        return status;
-    fplt__schema_be_lenient(lenient);
-    for (size_t j = 0; j < lenient->columns; j++)
-        lenient->column[j].missing = lenient->column[j].other = FPLT__NEUTRAL_ROW;
-    read.schema = lenient;
-    read.leave_out = 1;
-    read.site = "none";
-    read.label = NULL;
-    read.labels = NULL;
-    read.silent = 1; /* nothing is replaced in what is counted */
-    status = fplt_dataset_read(&site->path, 1, &read, rows, error);
-    fplt_schema_destroy(lenient);
-    return status;
-}
-
 static fplt_status count_rows(const fplt__analysis *analysis, const fplt__analysis_site *site,
                               fplt__analysis_counted *counted, fplt_error *error)
 {
     fplt_read_settings read = site->read;
     fplt_describe_settings settings = settings_of(analysis, &read);
     fplt_description *made = NULL;
-    fplt_status status = read_rows(analysis, site, &counted->rows, error);
+    fplt_status status = fplt__analysis_read_lines(analysis, site, &counted->rows, error);
     if (status)
         return status;
     settings.minimum = site->minimum;
@@ -106,14 +79,13 @@ static fplt_status make_report(const fplt__analysis *analysis, const char *const
                                const uint64_t *const *words, size_t sites,
                                fplt__analysis_report *report, fplt_error *error)
 {
-    static const fplt__table_one_form form[FPLT__ANALYSIS_FORMS] = {
-        FPLT__TABLE_ONE_TEXT, FPLT__TABLE_ONE_CSV, FPLT__TABLE_ONE_JSON, FPLT__TABLE_ONE_HTML,
-        FPLT__TABLE_ONE_LATEX};
+    static const fplt__form form[] = {FPLT__FORM_TEXT, FPLT__FORM_CSV, FPLT__FORM_JSON,
+                                      FPLT__FORM_HTML, FPLT__FORM_LATEX};
     fplt_read_settings read = fplt_read_defaults();
     fplt_describe_settings settings = settings_of(analysis, &read);
     fplt_description *made;
     fplt_status status = fplt__table_one_import(&settings, names, words, sites, &made, error);
-    for (size_t i = 0; i < FPLT__ANALYSIS_FORMS && !status; i++)
+    for (size_t i = 0; i < sizeof form / sizeof *form && !status; i++)
         status = fplt__table_one_report(made, form[i], &report->text[i], error);
     fplt_description_destroy(made);
     return status;
@@ -125,6 +97,7 @@ const fplt__analysis_kind fplt__analysis_describe = {
              "the grid, and the sums behind mean and deviation, by stratum",
     .table = table,
     .needs_schema = 1,
+    .is_table = 1,
     .check = check_columns,
     .numbers = count_numbers,
     .cost = find_cost,

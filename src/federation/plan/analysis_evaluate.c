@@ -8,7 +8,9 @@
 
 static const fplt_setting table[] = {
     {"grid", FPLT_INTEGER, 0, "100", FPLT__SCORE_GRID_MIN, FPLT__SCORE_GRID_MAX, NULL,
-     "cells of probability in which rows are counted, a multiple of 10", 0, 0},
+     "cells of probability in which sites count their rows, a multiple of 10; sites under strict "
+     "rules approve of another number than 100",
+     0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -43,7 +45,11 @@ static uint64_t count_columns(const fplt__analysis *analysis)
 static fplt_status count_rows(const fplt__analysis *analysis, const fplt__analysis_site *site,
                               fplt__analysis_counted *counted, fplt_error *error)
 {
-    const fplt__score_grid grid = {cells_of(analysis), site->minimum, site->dominant};
+    const fplt__score_grid grid = {.cells = cells_of(analysis),
+                                   .minimum = site->minimum,
+                                   .dominant = site->dominant,
+                                   .steep = site->steep,
+                                   .saturated = site->saturated};
     fplt_status status =
         fplt_model_dataset(analysis->model, &site->path, 1, &site->read, 1, &counted->rows, error);
     if (status)

@@ -69,8 +69,8 @@ const fplt_setting fplt_federation_lead_table[] = {
      "and digest",
      0, 0},
     {"analysis", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
-     "an analysis instead of training: its kind (evaluate, describe), settings and, where it is "
-     "about one, the file of the model",
+     "an analysis instead of training: its kind (evaluate, describe, survival), settings and, "
+     "where it is about one, the file of the model",
      0, 0, .needs = "!model;continue=no"},
     {"purpose", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "what the model is for: a sentence that every site sees and keeps in its audit log", 0, 0},

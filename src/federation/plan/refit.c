@@ -13,11 +13,24 @@
 static const struct {
     const char *name;
     int kept;
-} of_fit[] = {
-    {"loss", 1},          {"ties", 1},           {"huber-delta", 1},   {"predictor-bound", 0},
-    {"intercept", 1},     {"clip", 0},           {"weights", 0},       {"class-weight", 0},
-    {"holdout", 1},       {"radius", 1},         {"standardise", 1},   {"missing", 1},
-    {"missing-value", 1}, {"missing-bounds", 1}, {"missing-cells", 1}, {"formula", 1}};
+} of_fit[] = {{"loss", 1},
+              {"ties", 1},
+              {"huber-delta", 1},
+              {"predictor-bound", 0},
+              {"random-intercept", 1},
+              {"quadrature-points", 1},
+              {"intercept", 1},
+              {"clip", 0},
+              {"weights", 0},
+              {"class-weight", 0},
+              {"holdout", 1},
+              {"radius", 1},
+              {"standardise", 1},
+              {"missing", 1},
+              {"missing-value", 1},
+              {"missing-bounds", 1},
+              {"missing-cells", 1},
+              {"formula", 1}};
 
 /* What the refit has instead: the pooled rows without a penalty, to the precision of the arithmetic. */
 static const struct {

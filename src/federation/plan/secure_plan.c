@@ -98,7 +98,8 @@ fplt_status fplt__secure_plan_check(const fplt__proposal *proposal, fplt_error *
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
             "aggregate: secure with sums over at least %u members, of whom %u "
-            "may help the coordinator: a sum must have at least %d honest members",
+            "may help the coordinator: a sum must have at least %d honest members; take more "
+            "members, or aggregate: plain",
             fplt__secure_threshold(proposal) ? fplt__secure_threshold(proposal) : proposal->members,
             proposal->colluders, LEAST_HONEST);
     return FPLT_OK;

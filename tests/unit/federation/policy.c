@@ -278,7 +278,7 @@ static void words_are_checked(void **state)
         {"policy.epsilon", "off", "of", "policy.epsilon is 'of', but it must be a number above 0"},
         {"policy.allow", "information,score,measure,facts", "facts,mesure",
          "policy.allow has 'mesure', but its words are facts, measure, score, information, "
-         "evaluate, describe and sparse"},
+         "evaluate, describe, survival and sparse"},
         {"policy.algorithms", "led,fed-plt", "led,fed-plot",
          "has 'fed-plot', but there is no such"},
         {"policy.federations", "heart-2", "Heart", "has 'Heart', but names of federations have"}};

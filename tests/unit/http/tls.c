@@ -38,16 +38,17 @@ static void head(void *context, fplt__http_transaction *transaction, uint64_t le
 {
     struct place *place = context;
     char why[256];
+    int final;
     fplt_error error;
     (void)length;
     *limit = 1 << 20;
     if (place->prepares)
         fplt__http_transaction_prepare(transaction);
     assert_ok(fplt__authority_judge(&place->authority, fplt__http_transaction_peer(transaction),
-                                    why, sizeof why, &error),
+                                    why, sizeof why, &final, &error),
               error);
     if (*why)
-        fplt__http_transaction_refuse(transaction, 403, "certificate", 1, "%s", why);
+        fplt__http_transaction_refuse(transaction, 403, "certificate", final, "%s", why);
 }
 
 static int identify(gnutls_x509_crt_t certificate, void *peer)
