@@ -403,11 +403,11 @@ static void update(player *p, fplt__frame *frame, const double *scalars, const u
 static void answer_facts(player *p, fplt__frame *frame)
 {
     fplt__form form = {FPLT_TASK_BINARY, show.dimension, 1, 1};
-    double scalars[FPLT__FORM_SCALARS];
+    double scalars[FPLT__FORM_ANSWERS] = {0}; /* the last: without names, which a schema has */
     int bend = frame->exchange == FPLT__FACTS_CURVATURE;
     fplt__form_scalars(&form, scalars);
     const double curves[FPLT__CURVATURE_SCALARS] = {0, 0.5, 0, (double)show.dimension};
-    frame->scalars = bend ? FPLT__CURVATURE_SCALARS : FPLT__FORM_SCALARS;
+    frame->scalars = bend ? FPLT__CURVATURE_SCALARS : FPLT__FORM_ANSWERS;
     frame->digest = fplt__body_hash(bend ? curves : scalars, 8 * frame->scalars);
     update(p, frame, bend ? curves : scalars, NULL, 0);
 }

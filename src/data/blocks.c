@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "data/address.h"
 #include "data/builder.h"
+#include "data/declaration.h"
 #include "data/left_out.h"
 
 /* How a file begins tells its format and its header. */
@@ -18,9 +19,10 @@ struct fplt__blocks {
     size_t at;     /* of the first row that follows */
     char *text;    /* owned: header and rows of a block */
     size_t capacity;
-    size_t left_out; /* rows, so far */
-    size_t kept;     /* rows, so far */
-    int sparse;      /* read at once, rows would be so */
+    size_t left_out;            /* rows, so far */
+    size_t kept;                /* rows, so far */
+    int sparse;                 /* read at once, rows would be so */
+    fplt__declaration declared; /* what the schema changed, so far */
 };
 
 static fplt_status not_in_blocks(fplt_error *error)
@@ -43,8 +45,17 @@ static size_t header_end(const char *text, size_t size)
 /* What a file looks like is checked in the first block only. */
 static void continue_settings(fplt__blocks *blocks)
 {
-    if (!blocks->settings.missing_codes && blocks->header && !blocks->row)
+    if (!blocks->settings.schema && !blocks->settings.missing_codes && blocks->header &&
+        !blocks->row)
         blocks->settings.missing_codes = "none";
+}
+
+/* Whether rows of a text that is read by the schema do not depend on others: the rows of a person are counted, and with privacy
+ * a line that cannot be read may not end where it seems to. */
+static int reads_by_row(const fplt_schema *schema)
+{
+    return schema->header && !schema->libsvm && !schema->lenient &&
+           !fplt__schema_column(schema, FPLT__PERSON);
 }
 
 static fplt_status begin_blocks(struct fplt__blocks *blocks, const char *path,
@@ -54,8 +65,9 @@ static fplt_status begin_blocks(struct fplt__blocks *blocks, const char *path,
     const char *format;
     if (before && settings->site && strcmp(settings->site, "none") != 0)
         return not_in_blocks(error); /* refused where several files are read */
-    if (fplt__is_stream(path) || fplt__address_kind(path) || settings->schema ||
-        settings->no_header || settings->categories)
+    if (fplt__is_stream(path) || fplt__address_kind(path) ||
+        (settings->schema && !reads_by_row(settings->schema)) || settings->no_header ||
+        settings->categories)
         return not_in_blocks(error);
     fplt_status status = fplt__format_of(path, settings, &format, error);
     if (!status)
@@ -73,8 +85,13 @@ static fplt_status begin_blocks(struct fplt__blocks *blocks, const char *path,
     blocks->at = blocks->header;
     if (array && (status = fplt__npy_rows(&blocks->source, &blocks->at, &blocks->row, error)))
         return status;
-    if (csv && (!blocks->header || !settings->feature_names))
+    if (settings->schema && !csv)
+        return not_in_blocks(error);
+    if (csv && (!blocks->header || !(settings->feature_names || settings->schema)))
         return not_in_blocks(error); /* columns are known by their places among all */
+    blocks->declared.schema = settings->schema;
+    if (settings->schema && (status = fplt__clipped_init(&blocks->declared, error)))
+        return status;
     if (before) {
         blocks->kept = before->kept;
         blocks->sparse = before->sparse;
@@ -165,6 +182,8 @@ fplt_status fplt__blocks_next(fplt__blocks *blocks, fplt_dataset **dataset, fplt
     if (blocks->at == fplt__source_bytes(&blocks->source)) {
         const fplt__left_out left_out = {.count = blocks->left_out};
         fplt__left_out_log(&left_out, blocks->source.name);
+        if (blocks->declared.clipped && !blocks->settings.silent)
+            fplt__clipped_log(&blocks->declared, blocks->source.name);
         return fplt__view_unchanged(&blocks->source.view, blocks->source.name, error);
     }
     fplt_status status = (blocks->row ? load_array : load_rows)(blocks, &rows, error);
@@ -180,6 +199,7 @@ fplt_status fplt__blocks_next(fplt__blocks *blocks, fplt_dataset **dataset, fplt
         *dataset = NULL;
         return not_in_blocks(error); /* the log says how many rows of which site are left out */
     }
+    fplt__clipped_merge(&blocks->declared, (*dataset)->clipped, (*dataset)->neutral_rows);
     blocks->kept += (*dataset)->rows;
     if ((*dataset)->group)
         blocks->sparse |= !fplt__levels_are_dense(blocks->kept, (*dataset)->features,
@@ -198,6 +218,7 @@ void fplt__blocks_close(fplt__blocks *blocks)
     if (!blocks)
         return;
     fplt__source_release(&blocks->source);
+    fplt__free(blocks->declared.clipped);
     fplt__free(blocks->text);
     fplt__free(blocks);
 }

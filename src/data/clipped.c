@@ -38,6 +38,23 @@ void fplt__clipped_replace(const fplt__declaration *declared, const fplt__declar
         seen->replaced++;
 }
 
+void fplt__clipped_merge(fplt__declaration *declared, const fplt__clipped *more,
+                         size_t neutral_rows)
+{
+    for (size_t i = 0; declared->clipped && more && i < declared->schema->columns; i++) {
+        fplt__clipped *seen = &declared->clipped[i];
+        if (more[i].values) {
+            seen->low = seen->values ? fmin(seen->low, more[i].low) : more[i].low;
+            seen->high = seen->values ? fmax(seen->high, more[i].high) : more[i].high;
+        }
+        seen->values += more[i].values;
+        seen->below += more[i].below;
+        seen->above += more[i].above;
+        seen->replaced += more[i].replaced;
+    }
+    declared->neutral_rows += neutral_rows;
+}
+
 /* Nearly all on one side speak of another unit; a few of single values. */
 static const char *likely_cause(const fplt__clipped *seen)
 {

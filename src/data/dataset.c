@@ -130,6 +130,7 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     fplt__names_clear(&dataset->class_names);
     fplt__names_clear(&dataset->references);
     fplt__free(dataset->filled);
+    fplt__free(dataset->clipped);
     fplt__free(dataset);
 }
 

@@ -63,6 +63,9 @@ struct fplt_dataset {
     uint32_t *group;  /* of each feature: 0 a number, else its category's; NULL: all numbers */
     size_t *left_out; /* numbers of rows of the files that were left out, or NULL */
     size_t left_out_count;
+    struct fplt__clipped
+        *clipped; /* owned: what a schema changed, of a file in memory; NULL: not counted here */
+    size_t neutral_rows; /* that became the neutral row, counted likewise */
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
     fplt__names

@@ -50,6 +50,9 @@ fplt_status fplt__clipped_init(fplt__declaration *declared, fplt_error *error);
 void fplt__clipped_see(const fplt__declaration *declared, const fplt__declared *column,
                        double value);
 void fplt__clipped_replace(const fplt__declaration *declared, const fplt__declared *column);
+/* Adds the counts of further rows. */
+void fplt__clipped_merge(fplt__declaration *declared, const fplt__clipped *more,
+                         size_t neutral_rows);
 void fplt__clipped_log(const fplt__declaration *declared, const char *path);
 
 #endif

@@ -387,6 +387,14 @@ static fplt_status read_some(const char *const *paths, size_t count, size_t piec
     return status;
 }
 
+/* What the schema changed: the caller, who may have further bytes of the file, logs it. */
+static void give_clipped(fplt__declaration *declared, fplt_dataset *dataset)
+{
+    dataset->clipped = declared->clipped;
+    dataset->neutral_rows = declared->neutral_rows;
+    declared->clipped = NULL;
+}
+
 static fplt_status attempt_memory(fplt__source *source, size_t piece,
                                   const fplt_read_settings *settings, int *in_pieces,
                                   fplt_dataset **dataset, fplt_error *error)
@@ -406,6 +414,8 @@ static fplt_status attempt_memory(fplt__source *source, size_t piece,
                                                 &builder.columns.categories, error)) &&
             !(status = visit(source, &builder, &format, 0, error)))
             status = fplt__builder_finish(&builder, dataset, error);
+        if (!status)
+            give_clipped(&builder.declared, *dataset);
     }
     *in_pieces = builder.pieces.used;
     fplt__builder_clear(&builder);

@@ -97,6 +97,7 @@ void fplt_hub_destroy(fplt_hub *hub)
     fplt__free(hub->total);
     fplt__sum_destroy(hub->up);
     fplt__sum_destroy(hub->totals);
+    fplt__multiples_destroy(hub->expected);
     fplt__free(hub);
 }
 
@@ -195,6 +196,25 @@ fplt_status fplt__hub_receive_packed(fplt_hub *hub, unsigned exchange, const voi
                                 error);
 }
 
+fplt_status fplt__hub_accept_lists(fplt_hub *hub, fplt_error *error)
+{
+    FPLT__ASSERT(!hub->expected);
+    return fplt__multiples_create(hub->plan.dimension, hub->plan.agents, &hub->expected, error);
+}
+
+fplt__multiples *fplt__hub_lists(const fplt_hub *hub)
+{
+    return hub->expected;
+}
+
+fplt_status fplt__hub_receive_listed(fplt_hub *hub, unsigned exchange, const void *bytes,
+                                     size_t size, fplt_error *error)
+{
+    FPLT__ASSERT(hub->expected);
+    return fplt__multiples_receive(hub->expected, hub->up, bytes, size,
+                                   fplt__plan_up(&hub->plan, exchange), error);
+}
+
 fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exchange)
 {
     size_t n = hub->plan.dimension;
@@ -204,7 +224,9 @@ fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exc
     FPLT__ASSERT(plain + mirrored == fplt__plan_up(&hub->plan, exchange));
     FPLT__ASSERT(plain + mirrored <= fplt__sum_length(hub->up));
     FPLT__ASSERT(mirrored == 0 || mirrored == fplt__sum_length(hub->totals));
-    fplt_status status = fplt__sum_add_part(hub->totals, 0, hub->up, plain, mirrored);
+    fplt_status status = hub->expected ? fplt__multiples_add(hub->expected, hub->up) : FPLT_OK;
+    if (!status)
+        status = fplt__sum_add_part(hub->totals, 0, hub->up, plain, mirrored);
     if (status)
         return status;
     if (mirrored)
@@ -223,6 +245,8 @@ fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exc
 void fplt_hub_abandon(fplt_hub *hub)
 {
     fplt__sum_clear(hub->up);
+    if (hub->expected)
+        fplt__multiples_clear(hub->expected);
 }
 
 fplt_status fplt_hub_model(const fplt_hub *hub, double *x)

@@ -4,6 +4,7 @@
 
 #include "fedplt/algorithm.h"
 #include "fedplt/hub_node.h"
+#include "base/listed.h"
 #include "base/sum.h"
 
 struct fplt_hub {
@@ -13,8 +14,10 @@ struct fplt_hub {
     fplt_prox *no_prox; /* owned: h = 0 where none was given */
     fplt__sum *up;      /* what arrives in an exchange, the mirrored changes behind it */
     fplt__sum *totals;  /* running sums of the mirrored vectors */
-    double *numbers;    /* the sum of an exchange as doubles */
-    double *total;      /* the running sums as doubles */
+    fplt__multiples *
+        expected; /* of listed updates, added when the exchange is absorbed; NULL: none are received */
+    double *numbers; /* the sum of an exchange as doubles */
+    double *total;   /* the running sums as doubles */
 };
 
 /* Engines in which doubles are added need whole sums; others, sums of words. */

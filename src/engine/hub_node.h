@@ -2,6 +2,7 @@
 #ifndef FPLT_ENGINE_HUB_NODE_H
 #define FPLT_ENGINE_HUB_NODE_H
 
+#include "base/listed.h"
 #include "fedplt/hub_node.h"
 
 /* Numbers of a measurement behind the gradient: value, hits, records, and 1 where hits mean something. */
@@ -25,6 +26,20 @@ void fplt__hub_restart(fplt_hub *hub, const double *start);
 /* The same of words as fplt__words_pack writes them; what it refuses leaves no trace. */
 fplt_status fplt__hub_receive_packed(fplt_hub *hub, unsigned exchange, const void *bytes,
                                      size_t size, fplt_error *error);
+
+/* Listed updates (base/listed.h): the hub receives them from now on. */
+fplt_status fplt__hub_accept_lists(fplt_hub *hub, fplt_error *error);
+/* What is expected of their first vector: begun with the first vector that the exchange sends down, and added when the exchange
+ * is absorbed. Between exchanges it serves for other sums. NULL: no lists are received. */
+fplt__multiples *fplt__hub_lists(const fplt_hub *hub);
+/* What it refuses leaves no trace. */
+fplt_status fplt__hub_receive_listed(fplt_hub *hub, unsigned exchange, const void *bytes,
+                                     size_t size, fplt_error *error);
+/* What a coordinator that sent `down` expects of an update: the regulariser's part of the gradient, where the algorithm sends
+ * that; and of a measurement. They borrow `down`. */
+fplt__multiple fplt__node_expect_update(const fplt_node *node, unsigned exchange,
+                                        const double *down);
+fplt__multiple fplt__node_expect_measure(const fplt_node *node, const double *down);
 
 /* The running sums, as words: what the agents' own mirrored vectors must add up to. */
 void fplt__hub_totals(const fplt_hub *hub, uint64_t *words);

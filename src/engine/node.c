@@ -12,6 +12,7 @@
 #include "base/sum.h"
 #include "engine/hub_node.h"
 #include "objective/objective.h"
+#include "objective/objective_access.h"
 #include "base/status.h"
 #include "engine/hub.h"
 #include "engine/member.h"
@@ -315,6 +316,23 @@ fplt_status fplt_node_train(fplt_node *node, const fplt_round *round, unsigned e
     fplt__sum_export(node->sum, 0, words, fplt__plan_up(&node->plan, exchange));
     remember(node, round, exchange, question, words);
     return FPLT_OK;
+}
+
+fplt__multiple fplt__node_expect_measure(const fplt_node *node, const double *down)
+{
+    const fplt_node_settings *settings = &node->settings;
+    return (fplt__multiple){down, node->plan.dimension,
+                            fplt__objective_pull(settings->objective, settings->cost)};
+}
+
+fplt__multiple fplt__node_expect_update(const fplt_node *node, unsigned exchange,
+                                        const double *down)
+{
+    unsigned gradients = FPLT_SENDS_MEASURES | FPLT_SENDS_HESSIANS;
+    FPLT__ASSERT(exchange < node->shape.exchanges);
+    if (node->plan.algorithm->allows & gradients && node->shape.exchange[exchange].down)
+        return fplt__node_expect_measure(node, down);
+    return (fplt__multiple){down, 0, 0};
 }
 
 void fplt_node_drop(fplt_node *node)

@@ -81,7 +81,8 @@ static fplt_status check_noise(const fplt_training *training, int given, fplt_er
 static uint32_t sent_grid(const fplt_settings *settings)
 {
     enum { BITS32 = 24, BITS16 = 12 };
-    if (fplt__job_setting_is(settings, "encoding", "exact"))
+    if (fplt__job_setting_is(settings, "encoding", "exact") ||
+        fplt__job_setting_is(settings, "encoding", "sparse"))
         return 0;
     if (!fplt_settings_is_auto(settings, "grid-bits"))
         return (uint32_t)fplt_settings_integer(settings, "grid-bits");

@@ -152,9 +152,10 @@ const fplt_setting fplt__job_training_table[] = {
     {"local-tolerance", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "newton, lbfgs: stop at a local gradient of this norm; 0: all epochs", 0, 0,
      .needs = "solver=newton|lbfgs,uncoordinated"},
-    {"encoding", FPLT_CHOICE, 0, "exact", 0, 0, "exact|fixed32|fixed16",
-     "vectors that agents send: multiples of 2^-64, or of a coarser grid by stochastic rounding "
-     "that take 4 or 2 bytes a number",
+    {"encoding", FPLT_CHOICE, 0, "exact", 0, 0, "exact|sparse|fixed32|fixed16",
+     "vectors that agents send: multiples of 2^-64, over a network whole or with the columns alone "
+     "that the site's rows touch (sparse), or of a coarser grid by stochastic rounding that take 4 "
+     "or 2 bytes a number",
      0, 0},
     {"grid-bits", FPLT_INTEGER, FPLT_AUTO, "auto", 1, 52, NULL,
      "encoding: the grid is 2^-BITS; a number of magnitude 2^(31 - BITS), or 2^(15 - BITS) with "

@@ -80,6 +80,13 @@ size_t fplt__objective_unpenalised(const fplt_objective *objective)
     return objective->intercepts + objective->shared;
 }
 
+double fplt__objective_pull(const fplt_objective *objective, uint32_t agent)
+{
+    const fplt__penalty *penalty = &objective->penalty;
+    int is_linear = penalty->kind && penalty->kind->least == penalty->kind->most && !penalty->units;
+    return is_linear ? objective->place[agent].scale * penalty->weight * penalty->kind->least : 0;
+}
+
 int fplt__objective_is_quadratic(const fplt_objective *objective)
 {
     return objective->quadratic;

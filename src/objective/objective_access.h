@@ -9,6 +9,9 @@ size_t fplt__objective_intercepts(const fplt_objective *objective);
 /* Trailing coordinates that no penalty sees: intercepts, and behind them those that all records share (a dispersion,
  * thresholds). */
 size_t fplt__objective_unpenalised(const fplt_objective *objective);
+/* c where the regulariser's gradient is c times the model, to the bit, in the coordinates that it sees; 0: not known to be
+ * one. */
+double fplt__objective_pull(const fplt_objective *objective, uint32_t agent);
 
 /* Nonzero when every f_i is quadratic: its Hessian is the same everywhere. */
 int fplt__objective_is_quadratic(const fplt_objective *objective);

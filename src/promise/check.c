@@ -85,7 +85,13 @@ static int wants_measures(const fplt_settings *settings, const char *name)
 
 static int wants_grid(const fplt_settings *settings, const char *name)
 {
-    return !fplt__job_setting_is(settings, name, "exact");
+    return !fplt__job_setting_is(settings, name, "exact") &&
+           !fplt__job_setting_is(settings, name, "sparse");
+}
+
+static int wants_list(const fplt_settings *settings, const char *name)
+{
+    return fplt__job_setting_is(settings, name, "sparse");
 }
 
 static int wants_scaling(const fplt_settings *settings, const char *name)
@@ -170,6 +176,8 @@ static const struct conflict {
     {"start", wants_model,
      "nothing is known of what the starting model was trained on; start from zero"},
     {"gamma-decay", NULL, "the promise is for the same step in every round"},
+    {"encoding", wants_list,
+     "noise changes every number of an update, so that none can be left out"},
     {"encoding", wants_grid, "the promise is for updates that are not rounded after the noise"},
     {"uncoordinated", NULL, "all agents need the same training for one promise"},
     {"tau", NULL, "the noise belongs to the promise; give privacy.tau instead"},

@@ -27,6 +27,7 @@ static fplt_status put_question(fplt__leader *leader, unsigned kind, const doubl
     leader->ask.down = shared;
     leader->ask.digest = fplt__body_hash(shared->bytes, shared->size);
     leader->ask.kind = kind;
+    fplt__leader_expect(leader, kind == FPLT__MEASURE ? down : NULL);
     leader->ask.scalars = scalars;
     leader->ask.numbers = numbers;
     leader->ask.answers = 0;
@@ -327,6 +328,14 @@ static void complete_question(fplt__leader *leader, unsigned kind, double *sums)
     fplt__free(sums);
 }
 
+/* What the lists left out. */
+static fplt_status add_expected(fplt__leader *leader)
+{
+    fplt__multiples *lists = leader->plan.hub ? fplt__hub_lists(leader->plan.hub) : NULL;
+    return lists && leader->ask.kind == FPLT__MEASURE ? fplt__multiples_add(lists, leader->ask.sum)
+                                                      : FPLT_OK;
+}
+
 static void complete(fplt__leader *leader)
 {
     FPLT__ASSERT(leader->ask.answers == leader->settings.members);
@@ -338,6 +347,7 @@ static void complete(fplt__leader *leader)
         return;
     }
     if ((fplt__secure_is_on(leader) && fplt__secure_give_sum(leader, leader->ask.sum)) ||
+        add_expected(leader) ||
         fplt__alloc_into(&sums, (size_t)leader->ask.numbers + 1, sizeof *sums, "sums", &error)) {
         fplt__ask_stop(leader);
         return;
@@ -382,6 +392,17 @@ void fplt__ask_look(fplt__leader *leader)
         fplt__ask_stop(leader);
 }
 
+static fplt_status receive_answer(fplt__leader *leader, const fplt__frame *frame,
+                                  const uint8_t *body, fplt_error *error)
+{
+    const void *payload = fplt__frame_payload(frame, body);
+    size_t size = (size_t)frame->payload, count = (size_t)frame->count;
+    return frame->encoding == FPLT__LISTED
+               ? fplt__multiples_receive(fplt__hub_lists(leader->plan.hub), leader->ask.sum,
+                                         payload, size, count, error)
+               : fplt__sum_add_packed(leader->ask.sum, 0, payload, size, count, error);
+}
+
 void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const fplt__frame *frame,
                       const uint8_t *body)
 {
@@ -395,7 +416,8 @@ void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const 
     fplt__ask_head(leader, i, head);
     fplt__digest task = fplt__frame_task(head);
     if (!fplt__same(&task, &frame->task) || frame->count != leader->ask.numbers ||
-        frame->scalars != leader->ask.scalars || frame->encoding != fplt__secure_encoding(leader)) {
+        frame->scalars != leader->ask.scalars ||
+        !fplt__takes_encoding(leader, frame->kind, frame->encoding)) {
         fplt__leader_fault(leader, request->ticket, i, 409, "other", 0,
                            "this answers another question");
         return;
@@ -410,10 +432,8 @@ void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const 
         fplt__frame_scalars(frame, body, scalars, &error) ||
         (facts && (fplt__leader_room(leader, (size_t)frame->count, &error) ||
                    fplt__frame_words(frame, body, leader->scratch.words, &error))) ||
-        (fplt__secure_is_on(leader)
-             ? fplt__secure_take(leader, i, frame, body, &error)
-             : fplt__sum_add_packed(leader->ask.sum, 0, fplt__frame_payload(frame, body),
-                                    (size_t)frame->payload, (size_t)frame->count, &error))) {
+        (fplt__secure_is_on(leader) ? fplt__secure_take(leader, i, frame, body, &error)
+                                    : receive_answer(leader, frame, body, &error))) {
         fplt__free(scalars);
         fplt__leader_fault(leader, request->ticket, i, 409,
                            fplt__secure_is_on(leader) ? "closed" : "range", 0,

@@ -2,6 +2,7 @@
 #ifndef FPLT_PROTOCOL_LEADING_H
 #define FPLT_PROTOCOL_LEADING_H
 
+#include "engine/hub_node.h"
 #include "engine/stopping.h"
 #include "base/sum.h"
 #include "protocol/leader.h"
@@ -309,6 +310,19 @@ static inline int fplt__secure_is_on(const fplt__leader *leader)
 static inline unsigned fplt__secure_encoding(const fplt__leader *leader)
 {
     return fplt__secure_is_on(leader) ? FPLT__BYTES : FPLT__PACKED;
+}
+/* The same of updates and measurements, which may be listed besides (base/listed.h). */
+static inline int fplt__takes_encoding(const fplt__leader *leader, unsigned kind, unsigned encoding)
+{
+    return encoding == fplt__secure_encoding(leader) ||
+           (encoding == FPLT__LISTED && (kind == FPLT__TRAIN || kind == FPLT__MEASURE) &&
+            !fplt__secure_is_on(leader) && leader->plan.hub && fplt__hub_lists(leader->plan.hub));
+}
+/* What goes down, and what lists are compared with; NULL: zeros. */
+static inline void fplt__leader_expect(fplt__leader *leader, const double *down)
+{
+    if (leader->plan.hub && fplt__hub_lists(leader->plan.hub))
+        fplt__multiples_begin(fplt__hub_lists(leader->plan.hub), down);
 }
 /* With the plan; `keys` as stored, or NULL. */
 fplt_status fplt__secure_open(fplt__leader *leader, const uint8_t *keys, fplt_error *error);

@@ -72,6 +72,7 @@ static fplt_status make_question(fplt__leader *leader, fplt_error *error)
                   &leader->open.question);
     status = fplt_hub_broadcast(leader->plan.hub, &leader->open.question, leader->open.exchange,
                                 leader->scratch.numbers);
+    fplt__leader_expect(leader, count ? leader->scratch.numbers : NULL);
     fplt__put_reals(down->bytes, leader->open.question.scalar, scalars);
     fplt__put_reals(down->bytes + 8 * scalars, leader->scratch.numbers, count);
     fplt__shared_release(leader->open.down);
@@ -561,9 +562,17 @@ static const char *mismatch(const fplt__leader *leader, uint32_t i, const fplt__
     if (frame->version != row->version || !fplt__same(&frame->chain, &row->chain) ||
         frame->cohort != 1 ||
         frame->count != fplt__plan_up(&leader->plan.agreement->plan, frame->exchange) ||
-        frame->scalars || frame->encoding != fplt__secure_encoding(leader))
+        frame->scalars || !fplt__takes_encoding(leader, FPLT__TRAIN, frame->encoding))
         return "other";
     return NULL;
+}
+
+static fplt_status receive_words(fplt__leader *leader, const fplt__frame *frame,
+                                 const uint8_t *body, fplt_error *error)
+{
+    return (frame->encoding == FPLT__LISTED ? fplt__hub_receive_listed : fplt__hub_receive_packed)(
+        leader->plan.hub, leader->open.exchange, fplt__frame_payload(frame, body),
+        (size_t)frame->payload, error);
 }
 
 void fplt__round_update(fplt__leader *leader, const fplt__request *request,
@@ -608,10 +617,7 @@ void fplt__round_update(fplt__leader *leader, const fplt__request *request,
         fplt__leader_fault(leader, request->ticket, i, 409, "other", 0, "%s", error.text);
         return;
     }
-    if (!fplt__secure_is_on(leader) &&
-        fplt__hub_receive_packed(leader->plan.hub, leader->open.exchange,
-                                 fplt__frame_payload(frame, body), (size_t)frame->payload,
-                                 &error)) {
+    if (!fplt__secure_is_on(leader) && receive_words(leader, frame, body, &error)) {
         fplt__round_leave_out(leader, i, "it sent numbers that cannot be read or are out of range");
         fplt__leader_fault(leader, request->ticket, i, 409, "range", 0,
                            "the numbers cannot be read or are out of range");

@@ -128,6 +128,10 @@ void fplt__site_take_verdict(fplt__site *site, const fplt__frame *frame, const u
 /* The head of the frame that answers a task. */
 fplt__frame fplt__site_up_frame(const fplt__site *site, const fplt__frame *down,
                                 const fplt__digest *task);
+/* The words of the task at hand as they travel: masked, listed or packed. */
+fplt_status fplt__site_make_frame(fplt__site *site, fplt__frame *frame, const double *scalars,
+                                  const uint64_t *words, uint8_t **bytes, size_t *size,
+                                  fplt_error *error);
 /* What was computed becomes the message, staged with the vectors; then it is committed and sent. */
 void fplt__site_stage(fplt__site *site);
 /* The task TRAIN: repeats a stored message, or computes and charges. */

@@ -77,8 +77,7 @@ void fplt__site_send_answer(fplt__site *site, const double *scalars, uint32_t sc
     size_t size;
     frame.scalars = scalar_count;
     frame.count = numbers;
-    if (site->secagg ? fplt__site_masked_frame(site, &frame, &bytes, &size, &error)
-                     : fplt__frame_make(&frame, scalars, NULL, words, &bytes, &size, &error)) {
+    if (fplt__site_make_frame(site, &frame, scalars, words, &bytes, &size, &error)) {
         site->failed = 1;
         return;
     }

@@ -147,6 +147,23 @@ static void note_sent(fplt__site *site)
     record->changed |= FPLT__SITE_SENT;
 }
 
+fplt_status fplt__site_make_frame(fplt__site *site, fplt__frame *frame, const double *scalars,
+                                  const uint64_t *words, uint8_t **bytes, size_t *size,
+                                  fplt_error *error)
+{
+    const double *down = site->task.down;
+    int is_update = frame->kind == FPLT__TRAIN;
+    if (site->secagg)
+        return fplt__site_masked_frame(site, frame, bytes, size, error);
+    if (!(is_update || frame->kind == FPLT__MEASURE) ||
+        !fplt__proposal_lists(&site->agreement->proposal))
+        return fplt__frame_make(frame, scalars, NULL, words, bytes, size, error);
+    fplt__multiple expected = is_update
+                                  ? fplt__node_expect_update(site->node, frame->exchange, down)
+                                  : fplt__node_expect_measure(site->node, down);
+    return fplt__frame_list(frame, words, &expected, bytes, size, error);
+}
+
 void fplt__site_stage(fplt__site *site)
 {
     FPLT__ASSERT(site->task.frame.kind == FPLT__TRAIN &&
@@ -166,8 +183,7 @@ void fplt__site_stage(fplt__site *site)
     size_t size;
     frame.count = fplt__plan_up(&site->agreement->plan, e);
     if (fplt__alloc_into(&head, site->task.size, 1, "a task", &error) ||
-        (site->secagg ? fplt__site_masked_frame(site, &frame, &bytes, &size, &error)
-                      : fplt__frame_make(&frame, NULL, NULL, site->words, &bytes, &size, &error))) {
+        fplt__site_make_frame(site, &frame, NULL, site->words, &bytes, &size, &error)) {
         site->failed = 1;
         return;
     }

@@ -49,6 +49,17 @@ static void read_clusters(const fplt_model_info *info, int labelled, fplt_read_s
     read->cluster_if_there = 1;
 }
 
+/* How to read files by a schema: the one that was given, or the model's. */
+static fplt_read_settings declared_settings(const fplt_model_info *info, fplt_read_settings read,
+                                            int labelled)
+{
+    read.schema = read.schema ? read.schema : info->schema;
+    read.leave_out = 1;
+    read.label = labelled ? NULL : "none";
+    read_clusters(info, labelled, &read);
+    return read;
+}
+
 static fplt_status read_declared(const fplt_model_info *info, const char *const *paths,
                                  size_t count, fplt_read_settings read, int labelled,
                                  fplt_dataset **dataset, fplt_error *error)
@@ -57,10 +68,7 @@ static fplt_status read_declared(const fplt_model_info *info, const char *const 
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "unknown-level has no effect beside a schema, which says itself what "
                               "becomes of other levels (other); leave it out");
-    read.schema = read.schema ? read.schema : info->schema;
-    read.leave_out = 1;
-    read.label = labelled ? NULL : "none";
-    read_clusters(info, labelled, &read);
+    read = declared_settings(info, read, labelled);
     fplt_status status = fplt_dataset_read(paths, count, &read, dataset, error);
     return status ? status : check_fit(info, *dataset, labelled, error);
 }
@@ -229,9 +237,11 @@ fplt_status fplt__model_blocks_open(const fplt_model *model, const char *path,
     fplt_read_settings read = *settings;
     read.asked = settings;
     *blocks = NULL;
-    if (info->schema || read.schema)
+    read = info->schema || read.schema ? declared_settings(info, read, labelled)
+                                       : named_settings(info, read, labelled);
+    if (read.schema && (before || (labelled && info->cluster) ||
+                        (read.unknown_level && strcmp(read.unknown_level, "refuse") != 0)))
         return fplt_error_set(error, FPLT_UNSUPPORTED, "the model's files are read whole");
-    read = named_settings(info, read, labelled);
     return fplt__blocks_open(path, &read, BLOCK, before, blocks, error);
 }
 
@@ -240,6 +250,8 @@ fplt_status fplt__model_blocks_next(const fplt_model *model, const fplt_read_set
                                     fplt_error *error)
 {
     fplt_status status = fplt__blocks_next(blocks, dataset, error);
+    if (!status && *dataset && (model->info.schema || settings->schema))
+        status = check_fit(&model->info, *dataset, labelled, error);
     if (!status && *dataset)
         status = transform_rows(model, settings, *dataset, error);
     if (!status && *dataset && !labelled && has_site_effects(&model->info))

@@ -274,3 +274,9 @@ fplt_status fplt__agreement_text(const fplt__agreement *a, char **text, fplt_err
     object = with_prepared(with_secure(object, a), a);
     return written(with_dictionary(object, a->dictionary), fplt__agreement_limit(a), text, error);
 }
+
+int fplt__proposal_lists(const fplt__proposal *proposal)
+{
+    const char *encoding = fplt__pair_find(proposal->setting, proposal->settings, "encoding");
+    return encoding && strcmp(encoding, "sparse") == 0;
+}

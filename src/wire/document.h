@@ -140,6 +140,9 @@ fplt_status fplt__agreement_read(const void *text, size_t size, fplt__agreement 
                                  fplt_error *error);
 void fplt__agreement_clear(fplt__agreement *agreement);
 
+/* Whether updates may be listed (base/listed.h): `encoding: sparse`. */
+int fplt__proposal_lists(const fplt__proposal *proposal);
+
 /* [a-z0-9-]{1,40} */
 int fplt__name_is_legal(const char *name);
 /* 1 to 40 of A-Z, a-z, 0-9, `.`, `_`, `+` and `-`. */

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/listed.h"
 #include "base/memory.h"
 #include "base/sum.h"
 
 static const char magic[4] = "FPLT";
 static const uint64_t most_numbers = UINT64_C(1) << 40;
 static const uint32_t most_scalars = UINT32_C(1) << 28;
+static const uint64_t listed_head = 16;                   /* bytes of an empty list */
 static const uint64_t beside_numbers = UINT64_C(1) << 18; /* of bytes: keys, boxes, votes */
 
 const char *fplt__frame_kind_name(unsigned kind)
@@ -73,6 +75,9 @@ static int sizes_agree(const fplt__frame *frame)
         return frame->payload == 8 * frame->count;
     if (frame->encoding == FPLT__BYTES)
         return frame->payload <= 16 * frame->count + beside_numbers;
+    if (frame->encoding == FPLT__LISTED)
+        return frame->payload >= listed_head &&
+               frame->payload <= 2 * blocks_of(frame->count) + 16 * frame->count;
     return frame->payload >= 2 * blocks_of(frame->count) &&
            frame->payload <= 2 * blocks_of(frame->count) + 16 * frame->count;
 }
@@ -100,11 +105,11 @@ fplt_status fplt__frame_read(const uint8_t head[FPLT__FRAME_HEAD], fplt__frame *
     memcpy(&frame->chain, head + 96, FPLT__HASH);
     memcpy(&frame->task, head + 128, FPLT__HASH);
     memcpy(&frame->digest, head + 160, FPLT__HASH);
-    if (frame->kind == 0 || frame->kind >= FPLT__KINDS || frame->encoding > FPLT__BYTES ||
+    if (frame->kind == 0 || frame->kind >= FPLT__KINDS || frame->encoding > FPLT__LISTED ||
         fplt__get32(head + 60))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "a frame of kind %u and encoding %u, but kinds are 1 to %d and "
-                              "encodings 0 to 2",
+                              "encodings 0 to 3",
                               frame->kind, frame->encoding, FPLT__KINDS - 1);
     if (!sizes_agree(frame))
         return fplt_error_set(error, FPLT_BAD_DATA,
@@ -171,6 +176,24 @@ fplt_status fplt__frame_make(fplt__frame *frame, const double *scalars, const do
     frame->digest = fplt__body_hash(*bytes + FPLT__FRAME_HEAD, *size - FPLT__FRAME_HEAD);
     fplt__frame_write(frame, *bytes);
     return FPLT_OK;
+}
+
+fplt_status fplt__frame_list(fplt__frame *frame, const uint64_t *words,
+                             const fplt__multiple *expected, uint8_t **bytes, size_t *size,
+                             fplt_error *error)
+{
+    uint8_t *list;
+    size_t listed, count = (size_t)frame->count, packed = fplt__words_pack(words, count, NULL, 0);
+    if (frame->scalars || fplt__listed_pack(words, count, expected, packed, &list, &listed))
+        return fplt__frame_make(frame, NULL, NULL, words, bytes, size, error);
+    fplt_status status = fplt__frame_room(frame, listed, bytes, size, error);
+    if (!status) {
+        memcpy(*bytes + FPLT__FRAME_HEAD, list, listed);
+        frame->encoding = FPLT__LISTED;
+        fplt__frame_seal(frame, *bytes, *size);
+    }
+    fplt__free(list);
+    return status;
 }
 
 fplt_status fplt__frame_room(fplt__frame *frame, size_t payload, uint8_t **bytes, size_t *size,

@@ -34,8 +34,9 @@ enum fplt__frame_kind {
     FPLT__KINDS
 };
 
-/* BYTES: of secure aggregation (secagg/session.h); `count` is the numbers in them, or 0. */
-enum fplt__frame_encoding { FPLT__DOUBLES, FPLT__PACKED, FPLT__BYTES };
+/* BYTES: of secure aggregation (secagg/session.h); `count` is the numbers in them, or 0. LISTED: of updates alone, where the
+ * plan has `encoding: sparse` (base/listed.h). */
+enum fplt__frame_encoding { FPLT__DOUBLES, FPLT__PACKED, FPLT__BYTES, FPLT__LISTED };
 
 typedef struct fplt__frame {
     uint8_t kind, exchange, encoding;
@@ -79,6 +80,11 @@ fplt_status fplt__frame_check_body(const fplt__frame *frame, const void *body, s
  * (two a number), one of them NULL; sizes, encoding and digest are filled into `frame`. */
 fplt_status fplt__frame_make(fplt__frame *frame, const double *scalars, const double *numbers,
                              const uint64_t *words, uint8_t **bytes, size_t *size,
+                             fplt_error *error);
+/* The same of words, listed where that is shorter and otherwise packed. */
+struct fplt__multiple;
+fplt_status fplt__frame_list(fplt__frame *frame, const uint64_t *words,
+                             const struct fplt__multiple *expected, uint8_t **bytes, size_t *size,
                              fplt_error *error);
 /* The same of `payload` bytes that the caller then writes behind the head: fplt__frame_seal() fills in digest and head. */
 fplt_status fplt__frame_room(fplt__frame *frame, size_t payload, uint8_t **bytes, size_t *size,

@@ -1,4 +1,4 @@
-/* BLAKE2b (RFC 7693) in four lanes of AVX2: word k of all four messages is one vector. */
+/* BLAKE2b (RFC 7693) in four lanes of AVX2 or eight of AVX-512: word k of all messages is one vector. */
 #include "wire/lanes.h"
 
 #if defined(__x86_64__)
@@ -33,7 +33,7 @@ int fplt__lanes_there(void)
     return __builtin_cpu_supports("avx2");
 }
 
-/* Rotations to the right; 24 and 16 by bytes. */
+/* Rotations to the right; 32, 24 and 16 by bytes. */
 WITH_AVX2 static inline __m256i turn24(__m256i x)
 {
     return _mm256_shuffle_epi8(x, _mm256_setr_epi8(3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9,
@@ -48,21 +48,18 @@ WITH_AVX2 static inline __m256i turn16(__m256i x)
                                                    15, 8, 9));
 }
 
-WITH_AVX2 static inline void mix(__m256i *v, int a, int b, int c, int d, __m256i x, __m256i y)
+WITH_AVX2 static inline __m256i turn32(__m256i x)
 {
-    v[a] = _mm256_add_epi64(_mm256_add_epi64(v[a], x), v[b]);
-    v[d] = _mm256_shuffle_epi32(_mm256_xor_si256(v[d], v[a]), 0xb1);
-    v[c] = _mm256_add_epi64(v[c], v[d]);
-    v[b] = turn24(_mm256_xor_si256(v[b], v[c]));
-    v[a] = _mm256_add_epi64(_mm256_add_epi64(v[a], y), v[b]);
-    v[d] = turn16(_mm256_xor_si256(v[d], v[a]));
-    v[c] = _mm256_add_epi64(v[c], v[d]);
-    v[b] = _mm256_xor_si256(v[b], v[c]);
-    v[b] = _mm256_xor_si256(_mm256_srli_epi64(v[b], 63), _mm256_add_epi64(v[b], v[b]));
+    return _mm256_shuffle_epi32(x, 0xb1);
+}
+
+WITH_AVX2 static inline __m256i turn63(__m256i x)
+{
+    return _mm256_xor_si256(_mm256_srli_epi64(x, 63), _mm256_add_epi64(x, x));
 }
 
 /* Rows to columns: four words of each of four messages. */
-WITH_AVX2 static inline void turn_over(__m256i *r)
+WITH_AVX2 static inline void turn_over_avx2(__m256i *r)
 {
     __m256i a = _mm256_unpacklo_epi64(r[0], r[1]), b = _mm256_unpackhi_epi64(r[0], r[1]);
     __m256i c = _mm256_unpacklo_epi64(r[2], r[3]), d = _mm256_unpackhi_epi64(r[2], r[3]);
@@ -72,54 +69,83 @@ WITH_AVX2 static inline void turn_over(__m256i *r)
     r[3] = _mm256_permute2x128_si256(b, d, 0x31);
 }
 
-WITH_AVX2 static inline void compress(__m256i h[8], const uint8_t *const message[FPLT__LANES],
-                                      size_t at, uint64_t done, int last)
+#define TARGET                 WITH_AVX2
+#define NAME(function)         function##_avx2
+#define VECTOR                 __m256i
+#define AT_ONCE                4
+#define ADD(x, y)              _mm256_add_epi64(x, y)
+#define XOR(x, y)              _mm256_xor_si256(x, y)
+#define TURN(x, bits)          turn##bits(x)
+#define EACH(x)                _mm256_set1_epi64x((long long)(x))
+#define LOAD(bytes)            _mm256_loadu_si256((const __m256i *)(bytes))
+#define STORE_DIGEST(bytes, x) _mm256_storeu_si256((__m256i *)(bytes), x)
+#include "wire/lanes.inc"
+#undef TARGET
+#undef NAME
+#undef VECTOR
+#undef AT_ONCE
+#undef ADD
+#undef XOR
+#undef TURN
+#undef EACH
+#undef LOAD
+#undef STORE_DIGEST
+
+#define WITH_AVX512 __attribute__((target("avx512f")))
+
+/* Four blocks of 128 bits of each of four vectors: the blocks k of all become to[2 k]. */
+WITH_AVX512 static inline void turn_blocks(const __m512i from[4], __m512i *to)
 {
-    __m256i m[WORDS], v[WORDS];
-    for (int w = 0; w < WORDS; w += 4) {
-        for (size_t lane = 0; lane < FPLT__LANES; lane++)
-            m[w + (int)lane] =
-                _mm256_loadu_si256((const __m256i *)(message[lane] + at + 8 * (size_t)w));
-        turn_over(m + w);
-    }
-    for (int k = 0; k < 8; k++) {
-        v[k] = h[k];
-        v[k + 8] = _mm256_set1_epi64x((long long)initial[k]);
-    }
-    v[12] = _mm256_xor_si256(v[12], _mm256_set1_epi64x((long long)done));
-    if (last)
-        v[14] = _mm256_xor_si256(v[14], _mm256_set1_epi64x(-1));
-#pragma GCC unroll 12
-    for (int r = 0; r < ROUNDS; r++) {
-        const uint8_t *s = order[r];
-        mix(v, 0, 4, 8, 12, m[s[0]], m[s[1]]);
-        mix(v, 1, 5, 9, 13, m[s[2]], m[s[3]]);
-        mix(v, 2, 6, 10, 14, m[s[4]], m[s[5]]);
-        mix(v, 3, 7, 11, 15, m[s[6]], m[s[7]]);
-        mix(v, 0, 5, 10, 15, m[s[8]], m[s[9]]);
-        mix(v, 1, 6, 11, 12, m[s[10]], m[s[11]]);
-        mix(v, 2, 7, 8, 13, m[s[12]], m[s[13]]);
-        mix(v, 3, 4, 9, 14, m[s[14]], m[s[15]]);
-    }
-    for (int k = 0; k < 8; k++)
-        h[k] = _mm256_xor_si256(h[k], _mm256_xor_si256(v[k], v[k + 8]));
+    __m512i low0 = _mm512_shuffle_i64x2(from[0], from[1], 0x44);
+    __m512i low1 = _mm512_shuffle_i64x2(from[2], from[3], 0x44);
+    __m512i high0 = _mm512_shuffle_i64x2(from[0], from[1], 0xee);
+    __m512i high1 = _mm512_shuffle_i64x2(from[2], from[3], 0xee);
+    to[0] = _mm512_shuffle_i64x2(low0, low1, 0x88);
+    to[2] = _mm512_shuffle_i64x2(low0, low1, 0xdd);
+    to[4] = _mm512_shuffle_i64x2(high0, high1, 0x88);
+    to[6] = _mm512_shuffle_i64x2(high0, high1, 0xdd);
 }
 
-WITH_AVX2 void fplt__lanes_hash(const uint8_t *bytes, size_t size, size_t count, uint8_t *digests)
+/* Rows to columns: eight words of each of eight messages. */
+WITH_AVX512 static inline void turn_over_avx512(__m512i *r)
 {
-    __m256i h[8];
-    const uint8_t *message[FPLT__LANES]; /* a lane without one does the first again */
-    for (size_t lane = 0; lane < FPLT__LANES; lane++)
-        message[lane] = bytes + (lane < count ? lane * size : 0);
-    for (int k = 0; k < 8; k++)
-        h[k] = _mm256_set1_epi64x((long long)initial[k]);
-    /* no key, a digest of 32 bytes, no tree */
-    h[0] = _mm256_xor_si256(h[0], _mm256_set1_epi64x(0x01010000 ^ SIZE));
-    for (size_t at = 0; at < size; at += FPLT__LANE_BLOCK)
-        compress(h, message, at, at + FPLT__LANE_BLOCK, at + FPLT__LANE_BLOCK == size);
-    turn_over(h);
-    for (size_t lane = 0; lane < count; lane++)
-        _mm256_storeu_si256((__m256i *)(digests + SIZE * lane), h[lane]);
+    __m512i even[4], odd[4];
+    for (int k = 0; k < 4; k++) {
+        even[k] = _mm512_unpacklo_epi64(r[2 * k], r[2 * k + 1]);
+        odd[k] = _mm512_unpackhi_epi64(r[2 * k], r[2 * k + 1]);
+    }
+    turn_blocks(even, r);
+    turn_blocks(odd, r + 1);
+}
+
+#define TARGET                 WITH_AVX512
+#define NAME(function)         function##_avx512
+#define VECTOR                 __m512i
+#define AT_ONCE                8
+#define ADD(x, y)              _mm512_add_epi64(x, y)
+#define XOR(x, y)              _mm512_xor_si512(x, y)
+#define TURN(x, bits)          _mm512_ror_epi64(x, bits)
+#define EACH(x)                _mm512_set1_epi64((long long)(x))
+#define LOAD(bytes)            _mm512_loadu_si512(bytes)
+#define STORE_DIGEST(bytes, x) _mm256_storeu_si256((__m256i *)(bytes), _mm512_castsi512_si256(x))
+#include "wire/lanes.inc"
+
+int fplt__lanes_are_wide(void)
+{
+    return __builtin_cpu_supports("avx512f");
+}
+
+/* Eight take a little longer than four. */
+void fplt__lanes_hash(const uint8_t *bytes, size_t size, size_t count, uint8_t *digests)
+{
+    const size_t half = FPLT__LANES / 2;
+    if (count > half && fplt__lanes_are_wide()) {
+        fplt__lanes_avx512(bytes, size, count, digests);
+        return;
+    }
+    fplt__lanes_avx2(bytes, size, count < half ? count : half, digests);
+    if (count > half)
+        fplt__lanes_avx2(bytes + half * size, size, count - half, digests + half * SIZE);
 }
 
 #else
@@ -129,7 +155,22 @@ int fplt__lanes_there(void)
     return 0;
 }
 
+int fplt__lanes_are_wide(void)
+{
+    return 0;
+}
+
 void fplt__lanes_hash(const uint8_t *bytes, size_t size, size_t count, uint8_t *digests)
+{
+    (void)bytes, (void)size, (void)count, (void)digests;
+}
+
+void fplt__lanes_avx2(const uint8_t *bytes, size_t size, size_t count, uint8_t *digests)
+{
+    (void)bytes, (void)size, (void)count, (void)digests;
+}
+
+void fplt__lanes_avx512(const uint8_t *bytes, size_t size, size_t count, uint8_t *digests)
 {
     (void)bytes, (void)size, (void)count, (void)digests;
 }

@@ -588,6 +588,34 @@ def several_long_files_are_evaluated_in_blocks(place):
     place.refuses(*words, "east.csv", "west.csv", says="west.csv:130002: the site 's0' after 's1'")
 
 
+@case
+def long_files_are_read_by_a_schema_in_blocks(place):
+    """Values beyond the bounds, levels that are replaced and sites in turns: lines, measures and what the log says are those of
+    a pipe or a packed file, which are read at once. Where rows of a person are counted, the file is read whole."""
+    schema = ("columns:\n  age: {type: number, bounds: 0..90}\n  dose: {type: number, bounds: -5..5, missing: 0}\n"
+              "  sex: {type: category, levels: [f, m, x], other: x, missing: x}\n  sick: {type: label, classes: [no, yes]}\n")
+    rows = [f"{'east' if i % 3 else 'west'},{'mfdx'[i * 7 % 4]},{i % 97 if i != 9 else -3},{(i * 7919 % 1000 / 64 - 7) if i % 11 else ''},"
+            f"{'n' * 60},p{i // 2},{'yes' if i % 7 > i % 2 else 'no'}\n" for i in range(110000)]
+    header = "site,sex,age,dose,note,who,sick\n"
+    for more, name in (("", "plain"), ("  site: {type: site}\n", "site"), ("  who: {type: person, most: 2, other: neutral-row}\n", "person")):
+        (place.folder / "columns.yaml").write_text(schema + more + "  site: ignore\n" * (name != "site")
+                                                   + "  note: ignore\n" + "  who: ignore\n" * (name != "person"))
+        (place.folder / "small.csv").write_text(header + "".join(rows[:400]))
+        (place.folder / "long.csv").write_text(header + "".join(rows))
+        place.run("train", "--data", "small.csv", "--schema", "columns.yaml", "--pictures", "no", "--rounds", "3", "--agents", "1",
+                  *(["--site", "none"] if name == "site" else []))
+        lines = predicts_as_from_a_pipe(place, "long.csv", "--format", "csv")
+        assert len(lines) == 110001
+        words = ["evaluate", "fedplt-out/model.json", "--json", "--format", "csv"]
+        with gzip.open(place.folder / "long.csv.gz", "wt", compresslevel=1) as file:
+            file.write(header + "".join(rows))
+        done, packed = (place.run(*words, file) for file in ("long.csv", "long.csv.gz"))
+        assert done.stdout == packed.stdout and done.stderr == packed.stderr.replace(".csv.gz", ".csv")
+        assert done.stderr.count("were replaced as the schema says") == 2
+    (place.folder / "long.csv").write_text(header + "".join(rows) + "east,m,word,1,n,q,no\n")
+    place.refuses("predict", "fedplt-out/model.json", "long.csv", "--out", "none.csv", says="long.csv:110002: column 'age'")
+
+
 def predicts_as_from_a_pipe(place, name, *words):
     """The same lines and warnings from the file, in blocks, and from a pipe, which is read at once; the lines."""
     done = place.run("predict", "fedplt-out/model.json", *words, name)

@@ -35,8 +35,9 @@ const fplt_setting fplt__policy_table[] = {
      "delta that belongs to the budget", 0, 0, .needs = "policy.epsilon!=off"},
     {"policy.allow", FPLT_TEXT, FPLT_LIST,
      "facts,measure,score,information,evaluate,describe,survival", 0, 0, NULL,
-     "what may leave besides updates while privacy is off: facts, measure, score, information, and "
-     "the analyses evaluate, describe and survival",
+     "what may leave besides updates while privacy is off: facts, measure, score, information, the "
+     "analyses evaluate, describe and survival, and sparse, updates of the columns alone that rows "
+     "touch",
      0, 0, .needs = "policy.epsilon=off"},
     FPLT_SETTINGS_END,
 };
@@ -137,6 +138,19 @@ static fplt_status judge_facts(const fplt_settings *settings, const fplt__propos
                                 "does not have `facts`; the proposal needs", needed);
 }
 
+/* Which columns the rows touch is seen in the length of a sparse update. */
+static fplt_status judge_encoding(const fplt_settings *settings, const fplt__proposal *proposal,
+                                  fplt_error *error)
+{
+    if (!fplt__proposal_lists(proposal) || lists(settings, "policy.allow", "sparse"))
+        return FPLT_OK;
+    return fplt__policy_against(
+        settings, "policy.allow", error,
+        "does not have `sparse`; the proposal has `encoding: sparse`, whose updates name the "
+        "columns that the site's rows touch; add it, or ask for `encoding: exact`",
+        "");
+}
+
 /* By name; `auto` is known once the data are. */
 static fplt_status judge_algorithm(const fplt_settings *settings, const char *algorithm,
                                    fplt_error *error)
@@ -186,7 +200,8 @@ static const struct {
 } allowing[] = {{"facts", 0},
                 {"measure", 1u << FPLT__MEASURE | 1u << FPLT__MEAN},
                 {"score", 1u << FPLT__SCORE},
-                {"information", 1u << FPLT__INFORMATION}};
+                {"information", 1u << FPLT__INFORMATION},
+                {"sparse", 0}};
 
 static int may_be_allowed(const char *word)
 {
@@ -232,9 +247,10 @@ fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error)
 {
     fplt_status status = check_epsilon(settings, error);
     if (!status)
-        status =
-            check_words(settings, "policy.allow", may_be_allowed,
-                        "its words are facts, measure, score, information and evaluate", error);
+        status = check_words(settings, "policy.allow", may_be_allowed,
+                             "its words are facts, measure, score, information, evaluate, "
+                             "describe, survival and sparse",
+                             error);
     if (!status)
         status =
             check_words(settings, "policy.algorithms", is_algorithm,
@@ -342,7 +358,8 @@ static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__pr
         ;
     else if (!private && (status = judge_rounds(settings, (uint64_t)rounds, error)))
         ;
-    else if (!(status = judge_privacy(settings, proposal, error)))
+    else if (!(status = judge_privacy(settings, proposal, error)) &&
+             !(status = judge_encoding(settings, proposal, error)))
         status = judge_facts(settings, proposal, terms, error);
     fplt_settings_destroy(terms);
     return status;

@@ -496,6 +496,8 @@ fplt_status fplt__plan_resolution_lead(fplt__agreement *agreement, const double 
                                 agreement->plan.dimension, terms.job.dimension);
     if (!status)
         status = fplt_hub_create(&agreement->plan, terms.job.prox, start, &plan->hub, error);
+    if (!status && fplt__proposal_lists(&agreement->proposal))
+        status = fplt__hub_accept_lists(plan->hub, error);
     if (!status)
         status = fplt__hub_enrol_all(plan->hub, start, error);
     if (status) {

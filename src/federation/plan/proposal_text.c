@@ -29,6 +29,9 @@ static const char *reason_of(const fplt__pair *pair)
     if (strcmp(pair->name, "missing") == 0 &&
         (strcmp(pair->value, "median") == 0 || strcmp(pair->value, "most-frequent") == 0))
         return "each site tells how many values are in each cell of missing-bounds";
+    if (strcmp(pair->name, "encoding") == 0 && strcmp(pair->value, "sparse") == 0)
+        return "an update names the columns that the site's rows touch, and its length tells a "
+               "listener how many";
     if (strcmp(pair->name, "class-weight") == 0 && strcmp(pair->value, "balanced") == 0)
         return "each site tells how many rows each class has";
     return fplt__trainer_reason(pair->name, pair->value);

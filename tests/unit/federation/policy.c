@@ -130,7 +130,13 @@ static void each_line_rejects(void **state)
          plain,
          "{}",
          "the proposal needs the names of columns, levels and label words, the curvature of the "
-         "cost"}};
+         "cost"},
+        {{FEDERATIONS, OFF, "policy.allow", "facts,sparse"},
+         {FEDERATIONS, OFF}, /* not in the default */
+         "{\"algorithm\":\"fed-lbfgs\",\"encoding\":\"sparse\",\"rounds\":\"50\"}",
+         "{}",
+         "policy.allow: does not have `sparse`; the proposal has `encoding: sparse`, whose updates "
+         "name the columns"}};
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
         fplt__proposal proposal = proposal_of(lines[k].train, lines[k].privacy);
         fplt_error error = {FPLT_OK, ""};
@@ -271,8 +277,8 @@ static void words_are_checked(void **state)
         {"policy.epsilon", "0.5", "0", "policy.epsilon is '0', but it must be a number above 0"},
         {"policy.epsilon", "off", "of", "policy.epsilon is 'of', but it must be a number above 0"},
         {"policy.allow", "information,score,measure,facts", "facts,mesure",
-         "policy.allow has 'mesure', but its words are facts, measure, score, information and "
-         "evaluate"},
+         "policy.allow has 'mesure', but its words are facts, measure, score, information, "
+         "evaluate, describe, survival and sparse"},
         {"policy.algorithms", "led,fed-plt", "led,fed-plot",
          "has 'fed-plot', but there is no such"},
         {"policy.federations", "heart-2", "Heart", "has 'Heart', but names of federations have"}};

@@ -221,6 +221,9 @@ static void impossible_heads_are_refused(void **state)
                {10, 81, 0},
                {10, 1, 1},
                {10, 163, 1},
+               {10, 15, 3},
+               {10, 163, 3},
+               {10, 20, 4},
                {UINT64_MAX, UINT64_MAX, 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         frame.count = bad[i].count;
@@ -255,26 +258,37 @@ static void a_task_is_the_whole_question(void **state)
     }
 }
 
-/* Four lanes at once against libsodium, one message after the other. */
-static void lanes_are_blake2b(void **state)
+/* `lanes` messages at once against libsodium, one message after the other. */
+static void compare_lanes(void (*hash)(const uint8_t *bytes, size_t size, size_t count,
+                                       uint8_t *digests),
+                          size_t lanes)
 {
-    (void)state;
     fplt_stream stream = fplt_stream_make(5, 0, FPLT_FOR_TEST, 0, 0, 0);
-    uint8_t bytes[4 * 24 * FPLT__LANE_BLOCK], digests[4 * FPLT__HASH], one[FPLT__HASH];
-    if (!fplt__lanes_there())
-        skip();
+    static uint8_t bytes[FPLT__LANES * 24 * FPLT__LANE_BLOCK];
+    uint8_t digests[FPLT__LANES * FPLT__HASH], one[FPLT__HASH];
     for (size_t size = FPLT__LANE_BLOCK; size <= 24 * FPLT__LANE_BLOCK; size += FPLT__LANE_BLOCK) {
-        for (size_t i = 0; i < 4 * size; i++)
+        for (size_t i = 0; i < lanes * size; i++)
             bytes[i] = (uint8_t)fplt__stream_bits(&stream);
-        size_t count = 1 + size / FPLT__LANE_BLOCK % 4;
+        size_t count = 1 + size / FPLT__LANE_BLOCK % lanes;
         memset(digests, 0, sizeof digests);
-        fplt__lanes_hash(bytes, size, count, digests);
-        for (size_t lane = 0; lane < 4; lane++) {
+        hash(bytes, size, count, digests);
+        for (size_t lane = 0; lane < lanes; lane++) {
             crypto_generichash(one, sizeof one, bytes + lane * size, size, NULL, 0);
             memset(one, 0, lane < count ? 0 : sizeof one); /* nothing is written behind */
             assert_memory_equal(one, digests + lane * FPLT__HASH, sizeof one);
         }
     }
+}
+
+static void lanes_are_blake2b(void **state)
+{
+    (void)state;
+    if (!fplt__lanes_there())
+        skip();
+    compare_lanes(fplt__lanes_hash, FPLT__LANES);
+    compare_lanes(fplt__lanes_avx2, 4);
+    if (fplt__lanes_are_wide())
+        compare_lanes(fplt__lanes_avx512, FPLT__LANES);
 }
 
 /* By the letter of its definition. */
