@@ -20,7 +20,7 @@ typedef struct fplt_objective fplt_objective;
 
 typedef struct fplt_objective_settings {
     const char *
-        loss; /* logistic, softmax, least-squares, huber, squared-hinge, poisson, gamma, probit, cox, ... */
+        loss; /* logistic, softmax, least-squares, huber, squared-hinge, poisson, gamma, probit, cox */
     const char *regulariser; /* ridge: ||x||^2/2; nonconvex: sum x_j^2/(1 + x_j^2); none */
     double weight;           /* of the regulariser: the paper's epsilon */
     double huber_delta;
@@ -29,29 +29,25 @@ typedef struct fplt_objective_settings {
     double clip;        /* 0, or the largest norm of a record's gradient: gradients scale longer
                        ones down; values, second derivatives and curvature do not */
     const char *kernel; /* NULL: this machine's fastest; reference, avx2, avx512 */
-    /* poisson: above this linear predictor a parabola continues exp; 0: one more than the logarithm of the largest
-     * label, at least 1 */
+    /* poisson: above this predictor a parabola continues exp; 0: 1 + log(largest label), at least 1 */
     double predictor_bound;
-    /* weigh_rows, where the data set lacks agents of the federation: number of all agents, and sum
-     * of the weights of all rows (1 each where rows have none); 0: the data set has all */
+    /* weigh_rows, where the data set lacks agents: number of all, and sum of all rows' weights (or 1 each); 0: it has
+     * all */
     uint32_t all_agents;
     double all_weight;
-    /* how features are stored: NULL or double; float32, rounded to the nearest (with `inward`
-     * towards 0, so that no row becomes longer). Everything else is double either way. */
+    /* how features are stored: NULL or double; float32, rounded to the nearest (`inward`: towards 0, so that no row becomes
+     * longer). All else is double. */
     const char *precision;
     int inward;
-    /* rows of the local solver's minibatch, 0: all; only the choice of the kernel depends on it */
+    /* rows of a minibatch, 0: all; only the kernel's choice depends on it */
     uint32_t batch;
-    /* cox: how ties are treated, efron or breslow; NULL: breslow */
+    /* cox: efron or breslow; NULL: breslow */
     const char *ties;
-    /* one positive number a feature, borrowed for the call: the regulariser takes coefficients
+    /* one positive number a feature, borrowed: the regulariser takes coefficients
      * divided by it; NULL: 1 each */
     const double *units;
-    /* mixed-logistic, mixed-poisson: nodes of the quadrature, 1 to 100; 0: 10 */
-    uint32_t quadrature_points;
-    /* mixed losses: column of clusters that the data set was read with (fplt_read_settings.cluster, or a schema's type
-     * person), for messages; clusters of different agents are different. NULL: an agent is one cluster */
-    const char *cluster;
+    uint32_t quadrature_points; /* mixed losses: 1 to 100; 0: 10 */
+    const char *cluster;        /* mixed losses: the column of clusters; NULL: agents */
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */
@@ -60,7 +56,7 @@ FPLT_API fplt_objective_settings fplt_objective_defaults(void);
 /* Makes an objective from a copy of the data set's rows. The vector x holds the weights, output after output (`features`
  * each; one output but for softmax), then one intercept an output. A row counts by its share of the agent's weights;
  * with `weigh_rows` an agent counts by its weights. An offset is added to a row's margin. Refused: unknown names, numbers
- * out of range, a loss that does not fit the task, an intercept with cox, offsets with several outputs, weights of rows with a mixed loss (which needs `weigh_rows`), a kernel that
+ * out of range, a loss that does not fit the task, an intercept with cox, offsets with several outputs, a kernel that
  * this machine lacks, a number that float32 does not hold, an agent without rows. */
 FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settings,
                                            const fplt_dataset *dataset, fplt_objective **objective,

@@ -244,6 +244,14 @@ def of_meta(place):
     assert [line["effects"] for line in holds(place, "meta", "e.csv")["combined"]] == ["fixed", "random (REML)"]
 
 
+def of_weights(place):
+    place.write("t.csv", "treated,x\n" + "".join(f"{'yn'[i % 3 > i % 2]},{i * 7 % 11}\n" for i in range(40)))
+    place.run("train", "--data", "t.csv", "--label", "treated", "--out", "t", "--pictures", "no")
+    document = holds(place, "weights", "t/model.json", "t.csv", "--truncate", "0.1")
+    assert len(document["groups"]) == 2 and document["balance"][0]["name"] == "x" and document["high"] > document["low"]
+    assert holds(place, "weights", "t/model.json", "t.csv")["high"] is None
+
+
 def of_survival(place):
     place.write("s.csv", "time,event,arm,site\n" + "".join(f"{i % 9 + 1},{i % 3 % 2},{'ab'[i % 2]},{'ns'[i // 20]}\n" for i in range(40)))
     document = holds(place, "survival curves", "s.csv", "--by", "arm", "--minimum", 4, "--grid", "3")
@@ -282,7 +290,7 @@ OF = {"train": of_train, "compare": of_compare, "tune": of_tune, "theory": of_th
       "federation history": of_history, "agent log": of_history, "federation log": of_history,
       "evaluate": of_evaluate, "predict": of_predict,
       "summary": of_summary, "baseline": of_baseline, "validate": of_validate,
-      "data inspect": of_inspect, "describe": of_describe, "meta": of_meta,
+      "data inspect": of_inspect, "describe": of_describe, "meta": of_meta, "weights": of_weights,
       "survival curves": of_survival, "survival baseline": of_hazard, "survival predict": of_hazard, "survival test": of_hazard,
       "list": of_list, "version": of_version}
 

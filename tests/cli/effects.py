@@ -43,7 +43,7 @@ def option(name):
 VALUES = {
     "data": ["other.csv"], "agents": ["2", "7"], "features": ["2", "9"], "schema": ["narrow.schema.yaml"],
     "bounds": ["-50..50"], "label": ["x1", "none"], "site": ["none", "x2"], "labels": ["1=-1,-1=1", "1=7"],
-    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "missing-bounds": ["x1=-9..9"], "missing-cells": ["3"], "random-intercept": ["x3"], "quadrature-points": ["1"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
+    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "missing-bounds": ["x1=-9..9"], "missing-cells": ["3"], "random-intercept": ["x3"], "truncate": ["0.1"], "weight-bounds": ["0.9..1.1"], "column": ["w2"], "quadrature-points": ["1"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
     "row-weight": ["weight", "x3"], "site-intercept": ["1.5"], "formula": ["~ x1 * x2", "~ . + I(x1^2)"], "categories": ["x3", "x1"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
     "rows": ["9"], "unequal": ["0.5"], "spread": ["3"], "noise": ["3"], "lmin": ["0.3"], "lmax": ["3"],
     "classes": ["4"], "eps": ["0.2"], "huber-delta": ["0.1"], "predictor-bound": ["0.1"], "clip": ["0.05"],
@@ -590,6 +590,10 @@ def other_contexts(whole):
             {"": [model, "../files/own.csv"], "json": "yes"}, {"": [model, "../files/own.fplt"]},
             {"": ["../files/run/model.json", "../files/rows.libsvm"]}] + [
             {"": [model, "../files/own.csv"], "grid": "100"}] * (command == "evaluate")
+    yield "weights", [{"": [model, "../files/own.csv"]}], [
+        {"": [model, "../files/own.csv"], "out": "OWN/w"}, {"": [model, "../files/own.csv"], "json": "yes"},
+        {"": [model, "../files/own.csv"], "csv": "yes"}, {"": [model, "../files/own.csv"], "estimand": "att"},
+        {"": [model, "../files/gaps.csv"], "missing": "drop"}]
     yield "summary", [{"": [model]}], [{"": [model, "../files/own.csv"], "refit": "yes"}, {"": [regression]},
                                        {"": [model, "../files/own.csv"]}, {"": ["../files/run/model.json"]},
                                        {"": [model], "json": "yes"}, {"": [model], "csv": "yes"}]
