@@ -1,4 +1,5 @@
 /* An analysis at a site: its file is read, the question judged by the disclosure rules, and the rows counted. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static fplt_status count_file(const fplt__agent *agent, const fplt__analysis *an
     fplt__analysis_site from = {.path = path,
                                 .read = reading_of(site),
                                 .minimum = (size_t)fplt__rule_value(site, FPLT__RULE_COUNTS),
-                                .dominant = fplt__rule_value(site, FPLT__RULE_DOMINANCE)};
+                                .dominant = fplt__rule_value(site, FPLT__RULE_DOMINANCE),
+                                .per_parameter = fplt__rule_value(site, FPLT__RULE_HESSIANS)};
     fplt_status status = find_file(site, path, error);
     if (!status)
         status = fplt__job_schema(site, &schema, error);
@@ -72,9 +74,13 @@ static fplt_status count_file(const fplt__agent *agent, const fplt__analysis *an
 
 /* ---- rules ---- */
 
-static fplt_status judge_rows(const fplt_settings *site, uint64_t rows, fplt_error *error)
+static fplt_status judge_rows(const fplt_settings *site, const fplt__analysis *analysis,
+                              uint64_t rows, fplt_error *error)
 {
     double least = fplt__rule_value(site, FPLT__RULE_ROWS);
+    if (analysis->kind->parameters)
+        least = fmax(least, fplt__rule_value(site, FPLT__RULE_HESSIANS) *
+                                (double)analysis->kind->parameters(analysis));
     return (double)rows >= least
                ? FPLT_OK
                : fplt_error_set(error, FPLT_FAILED,
@@ -103,7 +109,7 @@ static fplt_status judge_sets(fplt__agent *agent, const fplt__analysis *analysis
     if ((status = fplt__agent_hide_reason(
              agent, fplt__questions_find_analysis(site, analysis, proposal, sets, agent->memory,
                                                   &agent->asked, error))) ||
-        (status = judge_rows(site, sets->used.count, error)) ||
+        (status = judge_rows(site, analysis, sets->used.count, error)) ||
         (status = fplt__questions_judge_cost(site, sets->used.count, agent->memory, &agent->asked,
                                              error)))
         return status;
