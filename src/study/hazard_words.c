@@ -74,7 +74,7 @@ static void take_sums(const double *list, fplt__hazard_sums *sums)
                 sums->information[k][i * n + j] = sums->information[k][j * n + i] = list[at];
 }
 
-static int judge(const fplt__hazard_sums *sums, const fplt__hazard_rules *rules)
+static int judge_sums(const fplt__hazard_sums *sums, const fplt__hazard_rules *rules)
 {
     double fewest = fmax((double)rules->minimum, rules->per_parameter * (double)sums->n);
     if (sums->events < fewest || sums->rows - sums->events < (double)rules->minimum)
@@ -124,7 +124,7 @@ fplt_status fplt__hazard_export(const fplt_model *model, const fplt_rows *rows,
     if (!status)
         status = fplt__hazard_sums_see(model, rows, &clock, &sums, error);
     if (!status) {
-        int state = judge(&sums, rules);
+        int state = judge_sums(&sums, rules);
         memset(words, 0, 2 * fplt__hazard_sent(sums.n) * sizeof *words);
         fplt__tell(&out, (uint64_t)state);
         if (state == TOLD)
