@@ -35,6 +35,11 @@ const fplt__analysis_kind *fplt__analysis_kind_find(const char *name)
     return NULL;
 }
 
+const char *fplt__federation_analysis_name(size_t index)
+{
+    return index < KINDS ? kinds[index]->name : NULL;
+}
+
 const fplt_setting *fplt__federation_analysis_table(const char *name)
 {
     return fplt__analysis_kind_find(name)->table;
