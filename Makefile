@@ -37,6 +37,8 @@ VERSION = $(shell sed -n "s/^  version: '\(.*\)',$$/\1/p" meson.build)
 NINJA = tools/ninja
 # Meson finds ccache for the default compiler by itself, but not for one that is named.
 CLANG = $(strip $(notdir $(shell command -v ccache 2>/dev/null)) clang)
+# Links the tests with sanitizers in a third of the time.
+LLD = $(if $(shell command -v ld.lld 2>/dev/null),lld)
 # Little optimised: at -O2 the checks in the kernels alone take minutes to compile.
 SANITIZED = -Db_lundef=false -Doptimization=1 -Ddebug=true -Dwerror=$(WERROR) -Dbench=false \
             -Dexamples=false -Dassertions=true
@@ -70,10 +72,10 @@ $(BUILD)/with-tests: meson_options.txt | setup-tests $(BUILD)/build.ninja
 	@touch $@
 
 build-asan/build.ninja:
-	@CC='$(CLANG)' meson setup build-asan -Db_sanitize=address,undefined $(SANITIZED) >/dev/null
+	@CC='$(CLANG)' CC_LD='$(LLD)' meson setup build-asan -Db_sanitize=address,undefined $(SANITIZED) >/dev/null
 
 build-tsan/build.ninja:
-	@CC='$(CLANG)' meson setup build-tsan -Db_sanitize=thread $(SANITIZED) >/dev/null
+	@CC='$(CLANG)' CC_LD='$(LLD)' meson setup build-tsan -Db_sanitize=thread $(SANITIZED) >/dev/null
 
 demo: setup all
 	@tools/demo $(BUILD)/fedplt

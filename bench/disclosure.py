@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """How much exact answers tell about the rows behind them: the rank of the answers of L-BFGS fits (docs/disclosure.md, Measured),
-and whether Gauss-Newton finds the rows from them.
+and whether least squares finds the rows from them.
 
 The unknowns are the numbers in the rows of one site; labels are known. An answer is the gradient of the logistic cost of the site
 at a point that was broadcast, in double precision. The rank counts singular values of the Jacobian of all answers above 1e-12 of
@@ -13,7 +13,7 @@ usage: bench/disclosure.py [ROWS,COLUMNS ...]      default: 24,3 40,5 46,13 60,1
 import sys
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment, minimize
+from scipy.optimize import least_squares, linear_sum_assignment, minimize
 
 SIZES = [(24, 3), (40, 5), (46, 13), (60, 13), (123, 13), (303, 13)]
 CUT = 1e-12
@@ -100,19 +100,22 @@ def limit(sizes):
 
 
 def reconstruct(sizes):
-    """Gauss-Newton on the rows from answers of eleven labels, with the points that were broadcast known."""
+    """The rows by least squares (Levenberg and Marquardt) from answers of eleven labels, with the points that were broadcast known."""
     print("rows, columns | fits | largest error of a number | relative residual")
     for q, n in sizes:
         X, labels = problem(q, n)
         asked = questions(X, labels, "labels", 11)
         told = np.concatenate([gradient(X, y, w) for y, w in asked])
-        found = X * (1 + OFF * np.random.default_rng(2).standard_normal(X.shape))
-        for _ in range(60):
-            A = np.vstack([jacobian(found, y, w) for y, w in asked])
-            rest = told - np.concatenate([gradient(found, y, w) for y, w in asked])
-            found = found + np.linalg.lstsq(A, rest, rcond=1e-15)[0].reshape(q, n)
-            if np.linalg.norm(rest) < 1e-15 * np.linalg.norm(told):
-                break
+        guess = X * (1 + OFF * np.random.default_rng(2).standard_normal(X.shape))
+
+        def rest_at(flat):
+            return np.concatenate([gradient(flat.reshape(X.shape), y, w) for y, w in asked]) - told
+
+        def turn_at(flat):
+            return np.vstack([jacobian(flat.reshape(X.shape), y, w) for y, w in asked])
+        found = least_squares(rest_at, guess.ravel(), turn_at, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15,
+                              max_nfev=2000).x.reshape(X.shape)
+        rest = rest_at(found.ravel())
         apart = np.max(np.abs(found[:, None, :] - X[None, :, :]), axis=2)
         pairs = linear_sum_assignment(apart)  # rows with equal labels have no order
         print(f"{q}, {n} | 11 | {np.max(apart[pairs]):.1e} | {np.linalg.norm(rest) / np.linalg.norm(told):.1e}", flush=True)

@@ -113,19 +113,27 @@ def compare(program, words):
 
 
 def sums(program, words):
-    """Divided noise: columns of docs/privacy.md."""
+    """Divided noise: columns of docs/secure-aggregation.md. The easier hundred sites are as accurate without noise, .903, as
+    those of the design, .901."""
     epsilons = [0.5, 1, 2, 4]
     files = ",".join(str(pathlib.Path(words.data) / "heart_disease" / f"processed.{site}.data") for site in SITES)
     heart = ["--data", files, "--schema", "examples/heart.schema.yaml"]
     with tempfile.TemporaryDirectory() as place:
-        hundred = write(generate("hundred"), pathlib.Path(place), 0)
+        folders = [pathlib.Path(place) / name for name in ("hundred", "easier")]
+        for folder in folders:
+            folder.mkdir()
+        hundred = write(generate("hundred"), folders[0], 0)
+        easier = write(generate("hundred", strength=5.3), folders[1], 0)
         divided = ["--privacy.threat", "secagg-sum"]
         for label, extra in (
                 ("hospitals: transcript", heart), ("hospitals: quorum 3, c 1: h 2", [*heart, *divided, "--privacy.quorum", 3]),
                 ("hospitals: all, c 1: h 3", [*heart, *divided]),
                 ("hospitals: all, c 0: h 4", [*heart, *divided, "--privacy.colluders", 0]),
                 ("100 sites: transcript", hundred), ("100 sites: quorum 67, c 10: h 57", [*hundred, *divided]),
-                ("100 sites: all, c 10: h 90", [*hundred, *divided, "--privacy.quorum", 100])):
+                ("100 sites: all, c 10: h 90", [*hundred, *divided, "--privacy.quorum", 100]),
+                ("easier: transcript", easier), ("easier: quorum 67, c 10: h 57", [*easier, *divided]),
+                ("easier: all, c 10: h 90", [*easier, *divided, "--privacy.quorum", 100]),
+                ("easier: all, c 0: h 100", [*easier, *divided, "--privacy.quorum", 100, "--privacy.colluders", 0])):
             found = accuracies(program, extra, epsilons, words.repeats)
             print(f"{label:34}" + "".join(f"{accuracy:7.3f} ({rounds})" for accuracy, rounds in found), flush=True)
 

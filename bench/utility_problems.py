@@ -50,8 +50,10 @@ def columns(random, count, numbers, levels, fill, common):
     return raw, [random.integers(0, level, count) for level in levels]
 
 
-def generate(name, seed=1, held=4000, loss="logistic", classes=2):
-    sites, rows, numbers, levels, fill, strength, common, balance, unequal = GENERATED[name]
+def generate(name, seed=1, held=4000, loss="logistic", classes=2, strength=None):
+    """`strength`: of the signal, instead of the problem's own."""
+    sites, rows, numbers, levels, fill, own, common, balance, unequal = GENERATED[name]
+    strength = own if strength is None else strength
     random = np.random.default_rng([seed, sorted(GENERATED).index(name)])
     counts = sizes(random, sites, rows, unequal)
     count = int(counts.sum()) + held
@@ -126,8 +128,8 @@ def real(name, folder, split=1):
     return halves(name, rows[:, :-1], labels, sites, 13, np.array(number), split)
 
 
-def problems_of(name, loss, folder):
-    """The problem, or its splits into rows to train on and held-out rows."""
+def problems_of(name, loss, folder, seed=1, held=4000):
+    """The problem, or its splits into rows to train on and held-out rows; `seed` and `held` of a generated one."""
     if name in GENERATED:
-        return [generate(name, loss=loss, classes=3 if loss == "softmax" else 2)]
+        return [generate(name, seed, held, loss=loss, classes=3 if loss == "softmax" else 2)]
     return [real(name, folder, split + 1) for split in range(SPLITS if name.startswith("heart") else 1)]

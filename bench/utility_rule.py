@@ -9,7 +9,8 @@ fresh draws on the other half; so is every rule. Draws are added until the stand
 Points are hundredths of the held-out accuracy, for huber and poisson of the share of the loss (the deviance) of a constant that is
 explained.
 
-usage: bench/utility_rule.py part FILE [--loss logistic] [--problems NAME,...] [--epsilons 0.5,2,8]   adds cells to FILE (JSON lines)
+usage: bench/utility_rule.py part FILE [--loss logistic] [--problems NAME,...] [--epsilons 0.5,2,8] [--seed 1] [--held 4000]   adds cells
+                                                                                              to FILE (JSON lines)
        bench/utility_rule.py choose FILE                                                             leave one problem out
 Needs cc. Run from the root of the source tree.
 """
@@ -147,7 +148,7 @@ def measure(simulators, setting, seed, error, limit):
 
 
 def cell(name, loss, epsilon, data, library, words):
-    problems = problems_of(name, loss, data)
+    problems = problems_of(name, loss, data, words.seed, words.held)
     simulators = [Simulator(problem, loss, epsilon, library) for problem in problems]
     signal, numbers = simulators[0].signal, int(problems[0]["number"].sum())
     own = min(path_of(loss, signal), CAPS[0])
@@ -258,6 +259,8 @@ def main():
     parser.add_argument("--epsilons", default=[0.5, 2.0, 8.0], type=lambda text: [float(word) for word in text.split(",")])
     parser.add_argument("--error", type=float, default=0.2, help="standard error in points that fresh draws must reach")
     parser.add_argument("--batches", type=int, default=40, help=f"at most so many batches of {WIDTH} fresh draws")
+    parser.add_argument("--seed", type=int, default=1, help="of the generated problems; the rules were chosen on 1")
+    parser.add_argument("--held", type=int, default=4000, help="held-out rows of a generated problem")
     parser.add_argument("--data", default="../shared/data")
     words = parser.parse_args()
     if words.what == "choose":

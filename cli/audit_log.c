@@ -9,6 +9,11 @@ static const fplt_setting log_table[] = {
     {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "folder of the agent or coordinator", 0, 0},
     {"verify", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "only check that no entry was removed, changed or moved, and how far it is signed", 0, 0},
+    {"key", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "the coordinator's key, as its own log has it (64 hexadecimal digits): what another key "
+     "signed is "
+     "not signed",
+     0, 0, .needs = "verify"},
     {"event", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
      "only entries of these kinds, such as agreed, refused, answer, charge, ended", 0, 0,
      .needs = "verify=no"},
@@ -114,7 +119,35 @@ static void show_entry(void *context, const char *line)
     json_decref(entry);
 }
 
-static void print_verdict(const fplt__federation_audit_verdict *verdict)
+static fplt_status check_key(const char *key, fplt_error *error)
+{
+    return strlen(key) == 64 && strspn(key, "0123456789abcdef") == 64
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_VALUE,
+                                "key: '%.80s' must have 64 hexadecimal digits; `fedplt federation "
+                                "log --event signed-for` shows it at the coordinator",
+                                key);
+}
+
+/* Whether another key than the given one signed anything, or nothing is signed. */
+static int is_by_another(const fplt__federation_audit_verdict *verdict, const char *key)
+{
+    return key && (verdict->other_keys || strcmp(verdict->key, key) != 0);
+}
+
+static void print_key(const fplt__federation_audit_verdict *verdict, const char *key)
+{
+    if (is_by_another(verdict, key))
+        printf("the given key is not the one that signed: %s%s\n",
+               *verdict->key ? verdict->key : "none did",
+               verdict->other_keys ? ", and others before it" : "");
+    else if (verdict->other_keys)
+        printf("the signatures are by more than one key; the last is %s\n", verdict->key);
+    else if (*verdict->key && !key)
+        printf("the key is %s: compare it with the coordinator's (--key)\n", verdict->key);
+}
+
+static void print_verdict(const fplt__federation_audit_verdict *verdict, const char *key)
 {
     unsigned long long entries = verdict->entries, signed_up_to = verdict->signed_up_to;
     if (verdict->bad)
@@ -129,22 +162,27 @@ static void print_verdict(const fplt__federation_audit_verdict *verdict)
                signed_up_to, entries - signed_up_to);
     else
         printf("no entry is signed\n");
+    print_key(verdict, key);
 }
 
 static json_t *verdict_json(const fplt__federation_audit_verdict *verdict, json_t *entries)
 {
-    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "count", (json_int_t)verdict->entries,
-                     "expired", (json_int_t)verdict->expired, "signed_up_to",
-                     (json_int_t)verdict->signed_up_to, "wrong",
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "count",
+                     (json_int_t)verdict->entries, "expired", (json_int_t)verdict->expired,
+                     "signed_up_to", (json_int_t)verdict->signed_up_to, "wrong",
                      verdict->bad ? json_integer((json_int_t)verdict->bad) : json_null(), "reason",
-                     verdict->bad ? json_string(verdict->sentence) : json_null(), "entries",
-                     entries);
+                     verdict->bad ? json_string(verdict->sentence) : json_null(), "key",
+                     *verdict->key ? json_string(verdict->key) : json_null(), "other_keys",
+                     (json_int_t)verdict->other_keys, "entries", entries);
 }
 
 fplt_status cli_log_show(cli_call *cli, fplt_error *error)
 {
     const fplt_settings *settings = cli->settings;
     int json = fplt_settings_switch(settings, "json");
+    const char *key = fplt_settings_text(settings, "key");
+    if (key && check_key(key, error))
+        return error->status;
     struct showing showing = {settings, json ? json_array() : NULL};
     fplt__federation_audit_verdict verdict;
     if (fplt_settings_switch(settings, "csv"))
@@ -155,10 +193,10 @@ fplt_status cli_log_show(cli_call *cli, fplt_error *error)
         json_decref(showing.entries);
         return status;
     }
-    cli->exit_status = verdict.bad > 0;
+    cli->exit_status = verdict.bad > 0 || is_by_another(&verdict, key);
     if (json)
         return cli_print_json(verdict_json(&verdict, showing.entries), error);
     if (fplt_settings_switch(settings, "verify"))
-        print_verdict(&verdict);
+        print_verdict(&verdict, key);
     return FPLT_OK;
 }

@@ -7,6 +7,9 @@
 #include "fedplt/schema.h"
 #include "base/settings.h"
 #include "job/job.h"
+#include "fedplt/noise.h"
+#include "promise/release.h"
+#include "study/private_table.h"
 #include "study/table_one_report.h"
 
 static const fplt_setting table_settings[] = {
@@ -52,6 +55,8 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
                                      : fplt_settings_add(settings, "data", cli_file_table, error);
     if (!status && !cli->config)
         status = fplt_settings_add(settings, "data", reading, error);
+    if (!status && !cli->config)
+        status = fplt_settings_add(settings, "privacy", fplt__release_table, error);
     return status ? status : fplt_settings_add(settings, "output", table_settings, error);
 }
 
@@ -71,23 +76,72 @@ static fplt_read_settings read_settings(const cli_call *cli)
 
 /* ---- output ---- */
 
-static fplt_status print(const cli_call *cli, const fplt_description *table, fplt_error *error)
+static fplt__form form_of(const cli_call *cli)
 {
     const char *form = fplt_settings_text(cli->settings, "to");
+    return fplt_settings_switch(cli->settings, "json") ? FPLT__FORM_JSON
+           : strcmp(form, "csv") == 0                  ? FPLT__FORM_CSV
+           : strcmp(form, "html") == 0                 ? FPLT__FORM_HTML
+           : strcmp(form, "latex") == 0                ? FPLT__FORM_LATEX
+                                                       : FPLT__FORM_TEXT;
+}
+
+static fplt_status print(const cli_call *cli, const fplt_description *table, fplt_error *error)
+{
     char *text;
-    if (fplt_settings_switch(cli->settings, "json"))
-        return cli_print_json(fplt__table_one_json(table), error);
-    fplt_status status = fplt__table_one_report(table,
-                                                strcmp(form, "csv") == 0     ? FPLT__FORM_CSV
-                                                : strcmp(form, "html") == 0  ? FPLT__FORM_HTML
-                                                : strcmp(form, "latex") == 0 ? FPLT__FORM_LATEX
-                                                                             : FPLT__FORM_TEXT,
-                                                &text, error);
+    fplt_status status = fplt__table_one_report(table, form_of(cli), &text, error);
     if (status)
         return status;
     fputs(text, stdout);
     fplt_free(text);
     return FPLT_OK;
+}
+
+/* ---- with privacy ---- */
+
+static fplt_status check_private(const cli_call *cli, fplt_error *error)
+{
+    static const char *const idle[] = {"minimum", "dominance"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (fplt_settings_given(cli->settings, idle[i]))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "--%s: has no effect with privacy.epsilon, whose noise protects "
+                                  "every count; leave one of them out",
+                                  idle[i]);
+    return FPLT_OK;
+}
+
+/* Counts, adds noise, charges the ledger, and prints: in this order. */
+static fplt_status describe_privately(const cli_call *cli, const char *const *paths, size_t count,
+                                      fplt_describe_settings *settings, fplt_read_settings *read,
+                                      fplt_error *error)
+{
+    fplt__private_table *made = NULL;
+    fplt_description *table = NULL;
+    fplt_noise *noise = NULL;
+    fplt__private_scale scale;
+    char *text = NULL;
+    read->leave_out = 1; /* columns that the schema does not declare */
+    if (!settings->cells)
+        settings->cells = (uint32_t)atoi(FPLT__TABLE_ONE_GRID);
+    fplt_status status = check_private(cli, error);
+    if (!status &&
+        !(status = fplt__private_scale_find(
+              settings, fplt_settings_real(cli->settings, "privacy.epsilon"),
+              fplt_settings_real(cli->settings, "privacy.delta"), &scale, error)) &&
+        !(status = fplt_noise_create(&noise, error)) &&
+        !(status = fplt_describe(paths, count, settings, &table, error)) &&
+        !(status = fplt__private_table_make(table, &scale, noise, &made, error)) &&
+        !(status = fplt__private_table_report(made, form_of(cli), &text, error)))
+        status = fplt__release_charge(cli->settings, paths, count, scale.rate,
+                                      "Table 1: counts and sums, discrete Gaussian noise", error);
+    if (!status)
+        fputs(text, stdout);
+    fplt_free(text);
+    fplt__private_table_destroy(made);
+    fplt_description_destroy(table);
+    fplt_noise_destroy(noise);
+    return status;
 }
 
 static fplt_status run_describe(cli_call *cli, fplt_error *error)
@@ -113,7 +167,9 @@ static fplt_status run_describe(cli_call *cli, fplt_error *error)
     if (!status && schema_path)
         status = fplt_schema_read(schema_path, &schema, error);
     read.schema = schema;
-    if (!status && !(status = fplt_describe(paths, count, &settings, &table, error)))
+    if (!status && fplt_settings_given(cli->settings, "privacy.epsilon"))
+        status = describe_privately(cli, paths, count, &settings, &read, error);
+    else if (!status && !(status = fplt_describe(paths, count, &settings, &table, error)))
         status = print(cli, table, error);
     fplt_description_destroy(table);
     fplt_schema_destroy(schema);
@@ -137,10 +193,16 @@ const cli_command cli_describe[] = {
          "needed so that totals leave at least 5 values possible for each (secondary suppression); "
          "a count that is not known is an interval. Suppression holds for each table by itself. "
          "--grid finds quantiles on cells of equal width between declared bounds, as a federation "
-         "does: they differ from the exact ones by at most the width of a cell.",
+         "does: they differ from the exact ones by at most the width of a cell.\n\n"
+         "--privacy.epsilon 1 with a schema adds discrete Gaussian noise to all counts and sums, "
+         "so that "
+         "the whole table is private for every row, and prints each number with an interval. "
+         "--ledger "
+         "charges the records for it.",
      .examples = "fedplt describe hospitals.csv --by label\n"
                  "fedplt describe north.csv south.csv --by label --to latex > table1.tex\n"
-                 "fedplt describe hospitals.csv --cross label:site --minimum 5 --json",
+                 "fedplt describe hospitals.csv --cross label:site --minimum 5 --json\n"
+                 "fedplt describe hospitals.csv --schema hospitals.schema.yaml --privacy.epsilon 1",
      .least = 1,
      .most = 1000000,
      .declare = declare,

@@ -8,23 +8,22 @@
 #include "fedplt/ranks.h"
 #include "fedplt/validate.h"
 #include "progress.h"
+#include "base/file.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "job/job.h"
 #include "report/model_access.h"
 #include "report/report.h"
-
-enum { MAX_VALUES = 100 };
+#include "report/validation.h"
 
 static const fplt_setting table[] = {
-    {"search", FPLT_CHOICE, 0, "eps", 0, 0, "eps|h-weight", "the setting that is searched", 0, 0},
-    {"grid", FPLT_REAL, FPLT_LIST, "0.0001,0.001,0.01,0.1,1", 0, HUGE_VAL, NULL,
-     "its values, separated by commas", 0, 0},
     {"by", FPLT_CHOICE, 0, "rows", 0, 0, "rows|sites",
      "rows: every site's rows are dealt out into folds; sites: each site is left out in turn", 0,
      0},
-    {"folds", FPLT_INTEGER, 0, "5", 2, 1000, NULL, "parts that each site's rows are dealt into", 0,
-     0, .needs = "by=rows"},
+    {"fold-file", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "folds as they are given, in the columns site, row and fold of folds.csv: one file for all "
+     "sites, or one a site in their order",
+     0, 0, .needs = "by=rows"},
     {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "folder for model.json, trained on all rows with the chosen value, validation.csv and "
      "folds.csv",
@@ -36,6 +35,8 @@ static const fplt_setting table[] = {
 
 static const fplt__setting_need needs[] = {
     {"holdout", NULL, "by and folds say which rows are held out"},
+    {"folds", "by=rows", NULL},
+    {"folds", "!fold-file", NULL},
     {"eps", "search!=eps", NULL},
     {"h-weight", "search!=h-weight", NULL},
     {"t-gradient", "epochs=auto,algorithm=auto,out", NULL}, /* a model's record has the time */
@@ -45,43 +46,11 @@ static const fplt__setting_need needs[] = {
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    fplt_status status = fplt_settings_add(settings, "validation", table, error);
+    fplt_status status =
+        fplt_settings_add(settings, "validation", fplt__validation_settings, error);
+    if (!status)
+        status = fplt_settings_add(settings, "validation", table, error);
     return status ? status : cli_declare_trainer(cli, settings, error);
-}
-
-static fplt_status read_grid(const fplt_settings *settings, double *values, size_t *count,
-                             fplt_error *error)
-{
-    char item[64];
-    *count = 0;
-    for (const char *rest = fplt_settings_text(settings, "grid"); *rest; (*count)++) {
-        rest = fplt__list_next(rest, item, sizeof item);
-        if (*count == MAX_VALUES)
-            return fplt_error_set(error, FPLT_BAD_VALUE, "grid has more than %d values",
-                                  MAX_VALUES);
-        if (fplt__parse_real(item, &values[*count]))
-            return fplt_error_set(error, FPLT_BAD_VALUE, "grid has '%s', which is no number", item);
-    }
-    return FPLT_OK;
-}
-
-static fplt_status make_table(const fplt_validation *made, const char *name, fplt_table **out,
-                              fplt_error *error)
-{
-    const char *columns[] = {name, "loss", "std_error", made->quality, "remark"};
-    fplt_status status = fplt__table_create(columns, 5, out, error);
-    for (size_t v = 0; !status && v < made->count; v++) {
-        const fplt_validate_point *point = &made->point[v];
-        fplt__table_number(*out, point->value, 6);
-        fplt__table_number(*out, point->loss, 6);
-        fplt__table_number(*out, point->error, 3);
-        fplt__table_number(*out, point->quality, 5);
-        fplt__table_text(*out, v == made->chosen && v == made->best ? "least loss, chosen"
-                               : v == made->chosen ? "chosen: within one standard error"
-                               : v == made->best   ? "least loss"
-                                                   : NULL);
-    }
-    return status;
 }
 
 /* Which row was held out in which fold, in the order of the sites. */
@@ -139,24 +108,17 @@ static fplt_status refit(fplt_settings *settings, const fplt_validation *made, c
     return status;
 }
 
-static fplt_status print_json(const cli_call *cli, const fplt_validation *made, fplt_error *error)
+/* As the table and the document show it. */
+static fplt__validation_view view_of(const cli_call *cli, const fplt_validation *made)
 {
-    json_t *points = json_array();
-    for (size_t v = 0; v < made->count; v++) {
-        const fplt_validate_point *point = &made->point[v];
-        json_array_append_new(points,
-                              json_pack("{s:f, s:o, s:o, s:o, s:b, s:b}", "value", point->value,
-                                        "loss", cli_json_number(point->loss), "std_error",
-                                        cli_json_number(point->error), "quality",
-                                        cli_json_number(point->quality), "least_loss",
-                                        v == made->best, "chosen", v == made->chosen));
-    }
-    return cli_print_json(json_pack("{s:s, s:s, s:s, s:I, s:f, s:o}", "search",
-                                    fplt_settings_text(cli->settings, "search"), "quality",
-                                    made->quality, "by", fplt_settings_text(cli->settings, "by"),
-                                    "folds", (json_int_t)made->folds, "chosen",
-                                    made->point[made->chosen].value, "points", points),
-                          error);
+    return (fplt__validation_view){.search = fplt_settings_text(cli->settings, "search"),
+                                   .by = fplt_settings_text(cli->settings, "by"),
+                                   .measure = made->quality,
+                                   .folds = made->folds,
+                                   .point = made->point,
+                                   .count = made->count,
+                                   .best = made->best,
+                                   .chosen = made->chosen};
 }
 
 static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fplt_dataset *dataset,
@@ -166,10 +128,12 @@ static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fpl
     const char *folder = fplt_settings_text(cli->settings, "out");
     int json = fplt_settings_switch(cli->settings, "json");
     fplt_table *out;
-    fplt_status status = make_table(made, name, &out, error);
+    const fplt__validation_view view = view_of(cli, made);
+    fplt_status status = fplt__validation_table(&view, &out, error);
     if (status)
         return status;
-    status = json ? print_json(cli, made, error) : cli_print_table(out, error);
+    status =
+        json ? cli_print_json(fplt__validation_json(&view), error) : cli_print_table(out, error);
     if (!json)
         printf("\n%s %.6g  (%u folds, %s)\n", name, made->point[made->chosen].value, made->folds,
                strcmp(fplt_settings_text(cli->settings, "by"), "rows") == 0 ? "rows of every site"
@@ -185,43 +149,133 @@ static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fpl
     return status;
 }
 
+/* ---- folds that are given ---- */
+
+struct given {
+    fplt_dataset *dataset; /* owned */
+    uint32_t *fold;        /* owned: one a row */
+    uint32_t site, folds;
+    size_t row, at; /* of the site, and of all */
+};
+
+/* A line of a file: its site is named for people, its row counts from 1 at each site. */
+static fplt_status take_line(struct given *given, const char *path, size_t line, const char *text,
+                             fplt_error *error)
+{
+    char site[256], row[64], fold[64];
+    long long number = 0, part = -1;
+    text = fplt__list_next(text, site, sizeof site);
+    text = fplt__list_next(text, row, sizeof row);
+    text = fplt__list_next(text, fold, sizeof fold);
+    while (given->site < fplt_dataset_agents(given->dataset) &&
+           given->row == fplt_dataset_shard(given->dataset, given->site).count) {
+        given->site++;
+        given->row = 0;
+    }
+    if (*text || fplt__parse_integer(row, &number) || fplt__parse_integer(fold, &part) ||
+        part < 0 || part >= FPLT__VALIDATION_FOLDS)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s:%zu: a line has a site, a row and a fold from 0 to %d", path,
+                              line, FPLT__VALIDATION_FOLDS - 1);
+    if (given->at == fplt_dataset_rows(given->dataset) || number != (long long)given->row + 1)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s:%zu: row %lld, but row %zu of site %u is next: one line for each "
+                              "row of the data, in their order",
+                              path, line, number, given->row + 1, given->site + 1);
+    given->row++;
+    given->fold[given->at++] = (uint32_t)part;
+    given->folds = (uint32_t)part >= given->folds ? (uint32_t)part + 1 : given->folds;
+    return FPLT_OK;
+}
+
+static fplt_status read_fold_file(struct given *given, const char *path, fplt_error *error)
+{
+    char *text;
+    size_t size, number = 1;
+    fplt_status status = fplt__file_read(path, SIZE_MAX, &text, &size, error);
+    if (status)
+        return status;
+    char *rest = NULL, *line = strtok_r(text, "\r\n", &rest);
+    if (!line || strcmp(line, "site,row,fold") != 0)
+        status =
+            fplt_error_set(error, FPLT_BAD_DATA,
+                           "%s:1: the first line must be site,row,fold, as in folds.csv", path);
+    while (!status && (line = strtok_r(NULL, "\r\n", &rest)))
+        status = take_line(given, path, ++number, line, error);
+    fplt_free(text);
+    return status;
+}
+
+static fplt_status read_folds(const char *list, struct given *given, fplt_error *error)
+{
+    char path[4096];
+    given->fold = calloc(fplt_dataset_rows(given->dataset), sizeof *given->fold);
+    fplt_status status =
+        given->fold ? FPLT_OK : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for folds");
+    while (!status && *list) {
+        list = fplt__list_next(list, path, sizeof path);
+        status = read_fold_file(given, path, error);
+    }
+    if (!status && given->at < fplt_dataset_rows(given->dataset))
+        status = fplt_error_set(error, FPLT_BAD_DATA,
+                                "fold-file: %zu rows have a fold, but the data have %zu", given->at,
+                                fplt_dataset_rows(given->dataset));
+    return status;
+}
+
+/* What is searched, and which rows are in which fold. */
+static fplt_status prepare(const cli_call *cli, fplt_validate_settings *wanted, double *values,
+                           struct given *given, fplt_error *error)
+{
+    const fplt_settings *settings = cli->settings;
+    const char *files = fplt_settings_text(settings, "fold-file");
+    fplt_status status =
+        fplt__validation_grid(fplt_settings_text(settings, "grid"), values, &wanted->count, error);
+    if (!status)
+        status = fplt__job_dataset(settings, 0, NULL, 0, NULL, &given->dataset, error);
+    wanted->dataset = given->dataset;
+    wanted->values = values;
+    if (strcmp(fplt_settings_text(settings, "by"), "rows") == 0)
+        wanted->folds = (uint32_t)fplt_settings_integer(settings, "folds");
+    if (status || !files || (status = read_folds(files, given, error)))
+        return status;
+    wanted->folds = given->folds;
+    wanted->fold = given->fold;
+    return FPLT_OK;
+}
+
 static fplt_status run_validate(cli_call *cli, fplt_error *error)
 {
-    double values[MAX_VALUES];
+    double values[FPLT__VALIDATION_VALUES];
     fplt_validation made = {.point = NULL};
+    struct given given = {.fold = NULL};
     cli_progress progress;
-    fplt_dataset *dataset = NULL;
     fplt_validate_settings wanted = {
         .settings = cli->settings,
         .name = fplt_settings_text(cli->settings, "search"),
-        .values = values,
-        .folds = strcmp(fplt_settings_text(cli->settings, "by"), "rows") == 0
-                     ? (uint32_t)fplt_settings_integer(cli->settings, "folds")
-                     : 0,
         .seed = (uint64_t)fplt_settings_integer(cli->settings, "seed"),
         .watch = cli_progress_watch,
         .context = &progress,
         .ranks = cli->ranks,
     };
-    fplt_status status;
-    if (!(status = read_grid(cli->settings, values, &wanted.count, error)))
-        status = fplt__job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
-    if ((status = fplt_ranks_agree(cli->ranks, status, error)))
-        return status;
-    wanted.dataset = dataset;
-    cli_progress_begin(&progress, fplt_settings_switch(cli->settings, "quiet"));
-    status = fplt_ranks_agree(cli->ranks, fplt_validate_run(&wanted, &made, error), error);
-    cli_progress_end(&progress);
+    fplt_status status =
+        fplt_ranks_agree(cli->ranks, prepare(cli, &wanted, values, &given, error), error);
+    if (!status) {
+        cli_progress_begin(&progress, fplt_settings_switch(cli->settings, "quiet"));
+        status = fplt_ranks_agree(cli->ranks, fplt_validate_run(&wanted, &made, error), error);
+        cli_progress_end(&progress);
+    }
     if (!cli_leads(cli)) {
         /* the first says it */
     } else if (!status && made.stopped) {
         cli_warn("interrupted; nothing is kept");
         cli->exit_status = 130;
     } else if (!status) {
-        status = deliver(cli, &made, dataset, error);
+        status = deliver(cli, &made, given.dataset, error);
     }
     fplt_validation_clear(&made);
-    fplt_dataset_destroy(dataset);
+    fplt_dataset_destroy(given.dataset);
+    free(given.fold);
     return status;
 }
 
@@ -237,7 +291,8 @@ const cli_command cli_validate[] = {
          "Folds within sites ask how well the model does on new rows of the same sites; leaving a "
          "site out asks how well it does at a site that took no part.",
      .examples = "fedplt validate --data hospitals.csv --grid 0.001,0.01,0.1\n"
-                 "fedplt validate --data hospitals.csv --by sites --out validated",
+                 "fedplt validate --data hospitals.csv --by sites --out validated\n"
+                 "fedplt validate --data hospitals.csv --fold-file validated/folds.csv",
      .least = 0,
      .most = 1,
      .config = 1,

@@ -48,6 +48,8 @@ extern "Python" int fpltpy_hessian_times(void *handle, uint32_t agent, const dou
                                          double *product);
 extern "Python" int fpltpy_batch_gradient(void *handle, uint32_t agent, const double *x,
                                           const uint32_t *rows, size_t count, double *gradient);
+extern "Python" int fpltpy_record_gradients(void *handle, uint32_t agent, const double *x,
+                                        const uint32_t *rows, size_t count, double *gradients);
 extern "Python" int fpltpy_hits(void *handle, uint32_t agent, const double *x, size_t *hits);
 extern "Python" int fpltpy_solve(void *handle, fplt_local *local, double *w);
 extern "Python" void fpltpy_finding(void *handle, int holds, const char *sentence);

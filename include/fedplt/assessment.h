@@ -47,6 +47,13 @@ typedef struct fplt_assessment {
         confusion_weight; /* owned: sums of weights in the order of `confusion`; NULL: rows count alike */
 } fplt_assessment;
 
+/* One value of the setting that a cross-validation searches (fedplt/validate.h). */
+typedef struct fplt_validate_point {
+    double value;
+    double loss, error; /* mean held-out loss over the folds, and the standard error of that mean */
+    double quality;     /* mean of AUC, accuracy (more than two classes), RMSE or concordance */
+} fplt_validate_point;
+
 /* Assesses the model on a transformed data set with labels. `each` (may be NULL) has one entry an agent. A threshold, 0 to 1,
  * decides between two classes; NaN: the most probable class. What the assessment owns is released with
  * fplt_assessment_clear; on failure it owns nothing. */

@@ -141,6 +141,9 @@ typedef struct fplt_job_source {
     const fplt_algorithm
         *algorithm; /* of a run that makes a promise, instead of the setting; NULL: the setting */
     double stretch; /* with by_schema: as fplt_transform_settings has it */
+    /* Costs are the agents' own, as with `objective`, but none of them is here: fplt_promise_prepare asks for what a promise
+     * needs of such costs. */
+    int own_costs;
 } fplt_job_source;
 
 /* Makes the job that the settings describe, with what the source (NULL: nothing) brings. Settings and what the source lends

@@ -47,6 +47,9 @@ typedef struct fplt_model_info {
     const char *const *reference_levels; /* `column=level` of levels without a feature, or NULL */
     size_t reference_count;
     const char *ties; /* with the loss cox: efron or breslow; NULL: breslow */
+    const char
+        *cluster; /* with mixed losses: column of the clusters; NULL: the sites are the clusters */
+    uint32_t quadrature_points; /* with mixed-logistic and mixed-poisson; otherwise 0 */
 } fplt_model_info;
 
 typedef struct fplt_model fplt_model;

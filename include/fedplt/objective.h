@@ -20,7 +20,7 @@ typedef struct fplt_objective fplt_objective;
 
 typedef struct fplt_objective_settings {
     const char *
-        loss; /* logistic, softmax, least-squares, huber, squared-hinge, poisson, gamma, probit, cox */
+        loss; /* logistic, softmax, least-squares, huber, squared-hinge, poisson, gamma, probit, cox, ... */
     const char *regulariser; /* ridge: ||x||^2/2; nonconvex: sum x_j^2/(1 + x_j^2); none */
     double weight;           /* of the regulariser: the paper's epsilon */
     double huber_delta;
@@ -47,6 +47,11 @@ typedef struct fplt_objective_settings {
     /* one positive number a feature, borrowed for the call: the regulariser takes coefficients
      * divided by it; NULL: 1 each */
     const double *units;
+    /* mixed-logistic, mixed-poisson: nodes of the quadrature, 1 to 100; 0: 10 */
+    uint32_t quadrature_points;
+    /* mixed losses: column of clusters that the data set was read with (fplt_read_settings.cluster, or a schema's type
+     * person), for messages; clusters of different agents are different. NULL: an agent is one cluster */
+    const char *cluster;
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */
@@ -55,7 +60,7 @@ FPLT_API fplt_objective_settings fplt_objective_defaults(void);
 /* Makes an objective from a copy of the data set's rows. The vector x holds the weights, output after output (`features`
  * each; one output but for softmax), then one intercept an output. A row counts by its share of the agent's weights;
  * with `weigh_rows` an agent counts by its weights. An offset is added to a row's margin. Refused: unknown names, numbers
- * out of range, a loss that does not fit the task, an intercept with cox, offsets with several outputs, a kernel that
+ * out of range, a loss that does not fit the task, an intercept with cox, offsets with several outputs, weights of rows with a mixed loss (which needs `weigh_rows`), a kernel that
  * this machine lacks, a number that float32 does not hold, an agent without rows. */
 FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settings,
                                            const fplt_dataset *dataset, fplt_objective **objective,

@@ -40,11 +40,16 @@ typedef struct fplt_objective_callbacks {
                           double *gradient);
     /* optional: how many of the agent's records x classifies correctly */
     int (*hits)(void *context, uint32_t agent, const double *x, size_t *hits);
+    /* optional, for privacy: the gradients at x of `count` of the agent's records, one behind the other, whose mean over all
+     * records is the gradient of f_i; needs `records`. The library shortens each and adds noise to their sum. What it promises
+     * rests on one premise: gradient number k depends on x and on record rows[k] alone. */
+    int (*record_gradients)(void *context, uint32_t agent, const double *x, const uint32_t *rows,
+                            size_t count, double *gradients);
 } fplt_objective_callbacks;
 
 /* Makes an objective of callbacks (copied; their context is borrowed until fplt_objective_destroy). Calls `records` once
- * for each agent. FPLT_BAD_VALUE for another `size`, dimension or agents 0, a missing callback, batch_gradient without
- * records, or an agent with other than 1 to 2^32 - 1 records. */
+ * for each agent. FPLT_BAD_VALUE for another `size`, dimension or agents 0, a missing callback, batch_gradient or
+ * record_gradients without records, or an agent with other than 1 to 2^32 - 1 records. */
 FPLT_API fplt_status fplt_objective_create_callback(const fplt_objective_callbacks *callbacks,
                                                     fplt_objective **objective, fplt_error *error);
 

@@ -207,7 +207,8 @@ FPLT_API fplt_status fplt_privacy_check(const fplt_privacy_mechanism *mechanism,
 
 typedef struct fplt_privacy_loss {
     const char *name;       /* logistic, softmax, huber, least-squares (r^2/2), squared-hinge
-                           (max(0, 1 - margin)^2/2), poisson (e^margin - y margin) */
+                           (max(0, 1 - margin)^2/2), poisson (e^margin - y margin), custom
+                           (a caller's own, of which nothing is known) */
     double row_norm;        /* every row is scaled to at most this */
     int intercept;          /* the model sees one more coordinate, 1 */
     double huber_delta;     /* read by huber */
@@ -220,6 +221,7 @@ typedef struct fplt_privacy_constants {
     double sensitivity; /* twice that */
     double curvature;   /* of the loss at most; add the regulariser's to it */
     int contraction;    /* the gradient in use is that of a convex function */
+    int curves; /* `curvature` is a bound; 0: nothing is known, and 1 stands in its place, by which no claim goes */
 } fplt_privacy_constants;
 
 /* ---- audit ---- */

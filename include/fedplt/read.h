@@ -103,6 +103,10 @@ typedef struct fplt_read_settings {
     /* for a model with effects of sites: intercept, before scaling, of sites that were not in the training, as a
      * number; NULL: such sites are answered by `unknown_level` */
     const char *site_intercept;
+    /* CSV: column of the cluster that a row belongs to, for a random intercept; by a schema its column of type person has
+     * this name. NULL: none */
+    const char *cluster;
+    int cluster_if_there; /* a file without that column is legal */
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */

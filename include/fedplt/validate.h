@@ -6,6 +6,7 @@
 #ifndef FEDPLT_VALIDATE_H
 #define FEDPLT_VALIDATE_H
 
+#include "fedplt/assessment.h"
 #include "fedplt/inference.h"
 #include "fedplt/trainer.h"
 
@@ -28,13 +29,9 @@ typedef struct fplt_validate_settings {
     void *context;
     fplt_ranks
         *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
+    const uint32_t
+        *fold; /* borrowed: fold of every row, below `folds`; NULL: they are dealt by the seed */
 } fplt_validate_settings;
-
-typedef struct fplt_validate_point {
-    double value;
-    double loss, error; /* mean held-out loss over the folds, and the standard error of that mean */
-    double quality;     /* mean of AUC, accuracy (more than two classes), RMSE or concordance */
-} fplt_validate_point;
 
 typedef struct fplt_validation {
     fplt_validate_point *point; /* owned, in the order of the values */

@@ -11,12 +11,15 @@ A cost is any object with the methods `value` and `gradient`:
 """
 from __future__ import annotations
 
+import dataclasses
+import json
 from typing import Any, Callable, Sequence
 
 import numpy as np
 
 from fedplt._core import BadValue, Trainer, Vector, Watcher, call, failed, given, text
 from fedplt._fedplt import ffi, lib
+from fedplt.privacy import Privacy
 
 
 def fresh(pointer: Any, count: int) -> Vector:
@@ -45,6 +48,7 @@ class _Cost:
         self.hessian_times = has("hessian_times")
         self.batch_gradient = has("batch_gradient")
         self.hits = has("hits")
+        self.record_gradients = has("record_gradients")
         records = has("records")
         self.records = int(records() if callable(records) else records) if records is not None else 1
         bounds = has("curvature")
@@ -54,8 +58,9 @@ class _Cost:
         self.curvature = None if bounds is None else (float(bounds[0]), float(bounds[1]))
         if self.both is None and (self.value is None or self.gradient is None):
             raise BadValue(f"cost {number} has no value and gradient, nor value_and_gradient")
-        if self.batch_gradient is not None and records is None:
-            raise BadValue(f"cost {number} has batch_gradient, but not records: how many there are")
+        for name in ("batch_gradient", "record_gradients"):
+            if getattr(self, name) is not None and records is None:
+                raise BadValue(f"cost {number} has {name}, but not records: how many there are")
 
     def value_and_gradient(self, x: Vector) -> tuple[Any, Any]:
         if self.both is not None:
@@ -69,7 +74,11 @@ class Costs:
 
     Optional: `batch_gradient(x, rows)` with `records`, `hessian_times(x, v)`, `curvature` (bounds of the
     second derivative: lowest, highest), `hits(x)` (records classified rightly). Where no curvature is
-    given it is estimated at `start`, or at the origin. x is a new float64 array in every call."""
+    given it is estimated at `start`, or at the origin. x is a new float64 array in every call.
+
+    For privacy: `record_gradients(x, rows)`, the gradients of single records, one row of an array each, whose mean over all
+    records is the gradient. Row k must depend on x and on record rows[k] alone. The library shortens each to the norm `clip`
+    and adds noise to their sum."""
 
     def __init__(self, costs: Sequence[Any], dimension: int | None = None, start: Any = None) -> None:
         if not len(costs):
@@ -112,6 +121,8 @@ class Costs:
         table.records = ffi.addressof(lib, "fpltpy_records")
         if self._all("hits"):
             table.hits = lib.fpltpy_hits
+        if self._all("record_gradients"):
+            table.record_gradients = lib.fpltpy_record_gradients
         if self._bounds is not None:
             self._curvatures = ffi.new("fplt_curvature[]", self._bounds)
             self._struct.curvatures = self._curvatures
@@ -198,6 +209,13 @@ def fpltpy_batch_gradient(costs: Costs, cost: Any, x: Any, rows: Any, count: int
 
 
 @_guarded
+def fpltpy_record_gradients(costs: Costs, cost: Any, x: Any, rows: Any, count: int, gradients: Any) -> None:
+    chosen = np.frombuffer(ffi.buffer(rows, 4 * count), dtype=np.uint32).astype(np.intp)
+    found = cost.record_gradients(fresh(x, costs.dimension), chosen)
+    store(gradients, found, count * costs.dimension, "record_gradients")
+
+
+@_guarded
 def fpltpy_hits(costs: Costs, cost: Any, x: Any, hits: Any) -> None:
     hits[0] = int(cost.hits(fresh(x, costs.dimension)))
 
@@ -265,10 +283,12 @@ def as_solver(solver: Any) -> Solver | None:
 
 
 class Result:
-    """What came of a minimisation: x, outcome, message, history, choices."""
+    """What came of a minimisation: x, outcome, message, history, choices; with privacy the certificate, a dict."""
 
     def __init__(self, trainer: Trainer) -> None:
         self.x = trainer.weights()
+        certificate = trainer.certificate()
+        self.certificate: dict[str, Any] | None = None if certificate is None else json.loads(certificate)
         self.outcome, self.message = trainer.outcome, trainer.sentence
         self.rounds = int(trainer.result.counters.rounds)
         self.history = trainer.history()
@@ -279,13 +299,18 @@ class Result:
 
 
 def minimise(costs: Any, dimension: int | None = None, *, start: Any = None, solver: Any = None,
-             callback: Callable[[Any], Any] | None = None, **settings: Any) -> Result:
+             privacy: Privacy | None = None, callback: Callable[[Any], Any] | None = None, **settings: Any) -> Result:
     """Minimises the sum of the sites' own costs. costs: a list, or Costs. solver: a name, or a function
-    that trains locally. Other keywords are settings (algorithm, rho, epochs, rounds, h ...)."""
+    that trains locally. privacy: fedplt.Privacy, for costs with `record_gradients`; it needs `clip`, `gamma` and `rounds`.
+    Other keywords are settings (algorithm, rho, epochs, rounds, h ...)."""
     if not isinstance(costs, Costs):
         costs = Costs(costs, dimension, start)
     own = as_solver(solver)
     values = {"threads": 1, **settings}
+    if privacy is not None:
+        if privacy.rows == 1.0:  # the default; own costs have no rows whose norm could be bounded
+            privacy = dataclasses.replace(privacy, rows=None)
+        values.update({name: value for name, (value, _) in privacy.settings().items()})
     if own is None and solver is not None:
         values["solver"] = solver
     with Trainer(given(values), costs=costs, solver=own, start=start, callback=callback) as trainer:

@@ -26,6 +26,12 @@ from torch.nn.utils.convert_parameters import parameters_to_vector, vector_to_pa
 from fedplt._core import BadValue, Vector
 from fedplt.federation import digest
 
+try:
+    from torch.func import functional_call as _functional_call, grad as _grad, vmap as _vmap  # from 2.0
+except ImportError:
+    from functorch import grad as _grad, vmap as _vmap
+    from torch.nn.utils.stateless import functional_call as _functional_call
+
 _BUFFERS = ("local", "averaged")
 _GENERATOR = threading.Lock()  # torch has one generator for all threads
 _RANDOM = (torch.nn.modules.dropout._DropoutNd, torch.nn.RReLU)
@@ -57,6 +63,10 @@ class Site:
     stay as they are. Training itself uses the statistics of the minibatch, and dropout draws by a key of x and rows, so
     that a call depends on its arguments only.
 
+    record_gradients(x, rows) is for privacy: the gradients of single records, each by a pass over that record alone. It is
+    None where the module has dropout, or batch normalisation that would train by the statistics of a minibatch: there the
+    gradient of a record depends on others, and nothing can be promised.
+
     name, version: those of a custom cost over a network (fedplt.Agent). x then counts from the module's first values,
     where a run starts, and `digest` covers module, loss, first values, alpha and buffers: all sites make the module with
     the same seed. curvature: bounds of the second derivative; estimated at the start where it is None."""
@@ -82,6 +92,9 @@ class Site:
         self.curvature = curvature
         if self.y.ndim != 1 or self.y.is_floating_point():
             setattr(self, "hits", None)  # no classes, so nothing to hit
+        if self._is_random or any(isinstance(one, _BatchNorm) and (one.training or one.running_mean is None)
+                                  for one in self.module.modules()):
+            setattr(self, "record_gradients", None)
         self.name, self.version = name, version
         self.digest = self._digest() if name is not None else None
         self.origin = self.start() if name is not None else np.zeros(self.dimension)
@@ -209,6 +222,19 @@ class Site:
     def batch_gradient(self, x: Any, rows: Any) -> Vector:
         loss, gap = self._loss(x, torch.as_tensor(rows))
         return self._whole(self._slope(loss), gap)
+
+    def record_gradients(self, x: Any, rows: Any) -> Vector:
+        """One row each. A record passes through the module alone, so that its gradient depends on no other."""
+        self._put(x)
+        trained = {name: one.detach() for name, one in self.module.named_parameters() if one.requires_grad}
+
+        def cost(parameters: Any, row: Any, label: Any) -> Any:
+            found = self.loss(_functional_call(self.module, parameters, (row.unsqueeze(0),)), label.unsqueeze(0))
+            return found + self.alpha / 2 * sum((p * p).sum() for p in parameters.values()) if self.alpha else found
+
+        chosen = torch.as_tensor(rows)
+        slopes = _vmap(_grad(cost), in_dims=(None, 0, 0))(trained, self.X[chosen], self.y[chosen])
+        return _flat(torch.cat([slopes[name].reshape(len(chosen), -1) for name in trained], dim=1))
 
     def hessian_times(self, x: Any, v: Any) -> Vector:
         loss, gap = self._loss(x)

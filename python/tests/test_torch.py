@@ -10,13 +10,13 @@ import fedplt
 torch = pytest.importorskip("torch", reason="python3-torch is not installed")
 
 
-def sites(module, alpha=0.0):
+def sites(module, alpha=0.0, **more):
     random = np.random.default_rng(0)
     made = []
     for shift in (0.0, 0.5):
         X = random.normal(size=(60, 3)) + shift
         y = (X[:, 0] * X[:, 1] > 0).astype(np.int64)
-        made.append(fedplt.torch.Site(module, torch.nn.functional.cross_entropy, X, y, alpha))
+        made.append(fedplt.torch.Site(module, torch.nn.functional.cross_entropy, X, y, alpha, **more))
     return made
 
 
@@ -125,6 +125,45 @@ def test_gradients_stay_on_whatever_happens():
     site.module.register_forward_hook(lambda *_: seen.append(torch.is_grad_enabled()))
     site.hits(site.start())
     assert seen == [True, True] and torch.is_grad_enabled()
+
+
+def test_gradients_of_single_records():
+    """Each is that of its record alone, and their mean the gradient; alpha is part of each."""
+    site = sites(mlp(), 0.1)[0]
+    x, rows = np.random.default_rng(3).normal(size=site.dimension), np.array([7, 3, 59, 3])
+    found = site.record_gradients(x, rows)
+    for row, slope in zip(rows, found):
+        assert np.allclose(slope, site.batch_gradient(x, np.array([row])), rtol=1e-12, atol=1e-14)
+    assert np.allclose(site.record_gradients(x, np.arange(60)).mean(axis=0), site.gradient(x), rtol=1e-12, atol=1e-14)
+    site.X[3], site.y[3] = 1e6, 1 - site.y[3]
+    others = site.record_gradients(x, rows)
+    assert np.allclose(others[[0, 2]], found[[0, 2]], rtol=1e-14) and not np.allclose(others[1], found[1])
+
+
+def test_a_private_network():
+    """Clipped and noisy; without noise to speak of it learns as it does otherwise."""
+    parts = sites(mlp(), name="mlp")  # a name, so that x counts from the module's first values
+    settings = {"clip": 1.0, "gamma": 1.0, "rounds": 150}
+    loose = fedplt.minimise(parts, privacy=fedplt.Privacy(epsilon=1e6), **settings)
+    assert sum(site.hits(loose.x) for site in parts) > 0.85 * 120
+    found = fedplt.minimise(parts, privacy=fedplt.Privacy(epsilon=3.0), **settings)
+    assert found.certificate["problem"]["clip"] == 1.0 and 2.99 < found.certificate["promise"]["epsilon"] <= 3
+    assert fedplt.privacy.verify(found.certificate)
+    with pytest.raises(fedplt.Error, match="needs clip"):
+        fedplt.minimise(parts, privacy=fedplt.Privacy(epsilon=3.0), gamma=1.0, rounds=5)
+
+
+@pytest.mark.parametrize("part", [torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3, track_running_stats=False),
+                                  torch.nn.Dropout(0.1)])
+def test_nothing_is_promised_where_records_share_a_pass(part):
+    module = torch.nn.Sequential(part, torch.nn.Linear(3, 2)).double()
+    parts = sites(module)
+    assert parts[0].record_gradients is None
+    with pytest.raises(fedplt.Error, match="without record_gradients"):
+        fedplt.minimise(parts, privacy=fedplt.Privacy(epsilon=3.0), clip=1.0, gamma=1.0, rounds=5)
+    module.eval()  # the running statistics are those of the module, whatever the records
+    if getattr(part, "track_running_stats", True):
+        assert sites(module)[0].record_gradients is not None
 
 
 def normalised(seed=0):

@@ -152,7 +152,24 @@ halt <- function(x) {
   invisible(x)
 }
 
-# Leads one evaluation of a model over the sites. The agents are those of training.
+# Leads one analysis over the sites and waits for its end; the path of its results without their endings. The agents are those of
+# training.
+lead_analysis <- function(folder, kind, settings, seconds, ...) {
+  values <- list(folder = folder, ...)
+  values$run <- values$run %||% .Call(C_federation_next, path.expand(folder))
+  out <- values$out %||% "out"
+  out <- if (startsWith(out, "/")) out else file.path(folder, out)
+  values[c("once", "continue")] <- list(TRUE, FALSE)
+  values$analysis <- c(list(kind = kind), settings[!vapply(settings, is.null, NA)])
+  leader <- start_member(values, "coordinator", FALSE)
+  on.exit(halt(leader), add = TRUE)
+  found <- wait(leader, seconds)
+  if (!found$finished)
+    refuse("the analysis has not ended: ", if (nzchar(found$sentence)) found$sentence else "the time is over", status = "failed")
+  if (!file.exists(file.path(out, paste0(kind, ".csv")))) refuse("the analysis has no result: ", found$sentence, status = "failed")
+  file.path(out, kind)
+}
+
 federation_evaluate <- function(folder, model, ..., grid = NULL, seconds = Inf) {
   if (inherits(model, "fedplt")) {
     text <- model$trained$model$json
@@ -162,17 +179,15 @@ federation_evaluate <- function(folder, model, ..., grid = NULL, seconds = Inf) 
   }
   if (!is.character(model) || length(model) != 1L || !file.exists(model))
     refuse("model is ", deparse(model)[1L], ", but must be a fit, or the path of a model.json")
-  values <- list(folder = folder, ...)
-  values$run <- values$run %||% .Call(C_federation_next, path.expand(folder))
-  out <- values$out %||% "out"
-  out <- if (startsWith(out, "/")) out else file.path(folder, out)
-  values[c("once", "continue")] <- list(TRUE, FALSE)
-  values$analysis <- c(list(kind = "evaluate", model = normalizePath(model)), if (!is.null(grid)) list(grid = grid))
-  leader <- start_member(values, "coordinator", FALSE)
-  on.exit(halt(leader), add = TRUE)
-  found <- wait(leader, seconds)
-  if (!found$finished) refuse("the evaluation has not ended: ", if (nzchar(found$sentence)) found$sentence else "the time is over", status = "failed")
-  made <- utils::read.csv(file.path(out, "evaluate.csv"), stringsAsFactors = FALSE, check.names = FALSE, na.strings = c("", "-", "nan"))
+  made <- lead_analysis(folder, "evaluate", list(model = normalizePath(model), grid = grid), seconds, ...)
+  made <- utils::read.csv(paste0(made, ".csv"), stringsAsFactors = FALSE, check.names = FALSE, na.strings = c("", "-", "nan"))
   names(made) <- tolower(gsub("[^A-Za-z0-9]+", "_", names(made)))
   made
+}
+
+federation_describe <- function(folder, schema, ..., by = NULL, grid = NULL, seconds = Inf) {
+  if (!is.character(schema) || length(schema) != 1L || !file.exists(schema))
+    refuse("schema is ", deparse(schema)[1L], ", but must be the path of a file that declares the columns")
+  made <- lead_analysis(folder, "describe", list(by = by, grid = grid), seconds, schema = normalizePath(schema), ...)
+  csv_frame(paste(readLines(paste0(made, ".csv"), encoding = "UTF-8"), collapse = "\n"), 4L)
 }

@@ -72,8 +72,12 @@ typedef struct fplt__audit_verdict {
     uint64_t entries;      /* number of the last one */
     uint64_t expired;      /* so many of them left when they were old enough */
     uint64_t signed_up_to; /* the last entry under a valid signature; 0: none is */
-    uint64_t bad;          /* the first entry that is wrong; 0: none */
-    char sentence[400];    /* what is wrong with it */
+    /* Of the last valid signature, and how often a signature is by another key than the one before it. A log says itself which
+     * key signed it: a person who may write the file can write another log and sign it with a key of their own. */
+    uint8_t key[FPLT__AUDIT_KEY];
+    uint64_t other_keys;
+    uint64_t bad;       /* the first entry that is wrong; 0: none */
+    char sentence[400]; /* what is wrong with it */
 } fplt__audit_verdict;
 
 /* Calls the visitor (or NULL) with each line's text, and checks numbers, digests and signatures. FPLT_OK also where the

@@ -42,6 +42,15 @@ static const char *text_of(json_t *entry, const char *name)
     return text ? text : "";
 }
 
+static void take_signature(fplt__audit_verdict *verdict, uint64_t number,
+                           const uint8_t key[FPLT__AUDIT_KEY])
+{
+    verdict->other_keys += verdict->signed_up_to && memcmp(verdict->key, key, FPLT__AUDIT_KEY) != 0;
+    memcpy(verdict->key, key, FPLT__AUDIT_KEY);
+    if (number > verdict->signed_up_to)
+        verdict->signed_up_to = number;
+}
+
 static void check_signature(struct reading *reading, json_t *entry)
 {
     fplt__audit_head head = {.number = strtoull(text_of(entry, "signed-number"), NULL, 10)};
@@ -57,8 +66,8 @@ static void check_signature(struct reading *reading, json_t *entry)
               !fplt__same(&head.digest, &reading->digest[head.number - reading->base - 1])))
         find_bad(reading, "it signs entry %llu, which is another one now",
                  (unsigned long long)head.number);
-    else if (!reading->verdict->bad && head.number > reading->verdict->signed_up_to)
-        reading->verdict->signed_up_to = head.number;
+    else if (!reading->verdict->bad)
+        take_signature(reading->verdict, head.number, key);
 }
 
 /* Seconds since 1970; 0: no time. */

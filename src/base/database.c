@@ -31,7 +31,7 @@ static fplt_status explain(const fplt__database *database, int code, fplt_error 
         return fplt_error_set(error, FPLT_BAD_DATA, "%s: this is no %s, or it is damaged%s%s", path,
                               kind, database->form->remedy ? "; " : "",
                               database->form->remedy ? database->form->remedy : "");
-    case SQLITE_FULL: return fplt_error_set(error, FPLT_IO, "%s: the disc is full", path);
+    case SQLITE_FULL: return fplt_error_set(error, FPLT_IO, "%s: the disk is full", path);
     case SQLITE_NOMEM: return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the %s", kind);
     default:
         return fplt_error_set(error, FPLT_IO, "%s: the %s cannot be used: %s", path, kind,

@@ -55,6 +55,7 @@ static const char *role_name(int role)
            : role == FPLT__CSV_SITE     ? "site"
            : role == FPLT__CSV_WEIGHT   ? "row-weight"
            : role == FPLT__CSV_ID       ? "id"
+           : role == FPLT__CSV_CLUSTER  ? "the cluster of the random intercept"
            : role == FPLT__CSV_LEFT_OUT ? "ignored"
                                         : "a feature";
 }
@@ -77,14 +78,14 @@ static fplt_status give_role(fplt__csv_reader *reader, const char *what, const c
     return FPLT_OK;
 }
 
-/* Whether to look for the id column: the first file says whether there is one. */
-static int find_optional(const fplt__csv_reader *reader, const fplt__builder *builder)
+/* Whether to look for a column that may be absent: the first file says whether there is one. */
+static int find_optional(const fplt__csv_reader *reader, const fplt__builder *builder,
+                         const char *name, int if_there, fplt__extra kind)
 {
-    const fplt_read_settings *settings = builder->settings;
-    if (!settings->id || !settings->id_if_there)
-        return settings->id != NULL;
-    return builder->rows ? builder->extras.value[FPLT__EXTRA_ID] != NULL
-                         : find_column(reader, settings->id) != FPLT__NOWHERE;
+    if (!name || !if_there)
+        return name != NULL;
+    return builder->rows ? builder->extras.value[kind] != NULL
+                         : find_column(reader, name) != FPLT__NOWHERE;
 }
 
 /* Columns that are ignored, and all but the wanted ones. */
@@ -141,8 +142,12 @@ static fplt_status find_special(fplt__csv_reader *reader, const fplt__builder *b
     set_aside(reader, builder);
     fplt_status status =
         give_role(reader, "row-weight", builder->settings->row_weight, FPLT__CSV_WEIGHT, error);
-    if (!status && find_optional(reader, builder))
-        status = give_role(reader, "id", builder->settings->id, FPLT__CSV_ID, error);
+    const fplt_read_settings *wanted = builder->settings;
+    if (!status && find_optional(reader, builder, wanted->cluster, wanted->cluster_if_there,
+                                 FPLT__EXTRA_PERSON))
+        status = give_role(reader, "random-intercept", wanted->cluster, FPLT__CSV_CLUSTER, error);
+    if (!status && find_optional(reader, builder, wanted->id, wanted->id_if_there, FPLT__EXTRA_ID))
+        status = give_role(reader, "id", wanted->id, FPLT__CSV_ID, error);
     if (status || (site && strcmp(site, "none") == 0))
         return status;
     at =

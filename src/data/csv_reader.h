@@ -12,7 +12,8 @@ enum {
     FPLT__CSV_LEFT_OUT = -3,
     FPLT__CSV_WEIGHT = -4,
     FPLT__CSV_ID = -5,
-    FPLT__CSV_WANTED = -6
+    FPLT__CSV_WANTED = -6,
+    FPLT__CSV_CLUSTER = -7
 };
 
 /* Columns side by side that are alike: features that are also side by side in the builder, or one column of any

@@ -140,6 +140,9 @@ static fplt_status read_word(const fplt__csv_reader *reader, fplt__builder *buil
     case FPLT__CSV_ID:
         status = fplt__lookup_add(&builder->extras.ids, text, &number, error);
         return status ? status : fplt__builder_extra(builder, FPLT__EXTRA_ID, number, error);
+    case FPLT__CSV_CLUSTER:
+        status = fplt__lookup_add(&builder->persons.names, text, &number, error);
+        return status ? status : fplt__builder_extra(builder, FPLT__EXTRA_PERSON, number, error);
     default: return FPLT_OK;
     }
 }
@@ -166,10 +169,10 @@ static fplt_status take_row(const fplt__csv_reader *reader, fplt__builder *build
     return status ? status : fplt__builder_row(builder, label, *agent, error);
 }
 
-/* Label, site, weight and id of a row, in the order of its columns. */
+/* Label, site, weight, cluster and id of a row, in the order of its columns. */
 struct words {
-    fplt__span span[4];
-    int role[4];
+    fplt__span span[5];
+    int role[5];
     unsigned count;
 };
 

@@ -62,6 +62,9 @@ fplt_status fplt__dataset_pick(const fplt_dataset *dataset, const uint32_t *agen
  * last. */
 const char *fplt__partition_list(size_t index, const char **help);
 
+/* Deals the rows of agent number `agent` out into folds by the seed, as evenly as they go. */
+void fplt__deal_folds(size_t rows, uint32_t agent, uint32_t folds, uint64_t seed, uint32_t *fold);
+
 /* The same where the data set's agents are number `first`, first + 1, ... of a federation: each has
  * the rows held out that it would have among all. */
 fplt_status fplt__dataset_split_from(const fplt_dataset *dataset, uint32_t first, double fraction,

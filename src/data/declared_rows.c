@@ -274,6 +274,7 @@ static int is_wanted(const fplt__builder *builder, const fplt__declared *column)
     case FPLT__LABEL: return !fplt__word_is(settings->label, "none");
     case FPLT__SITE: return !fplt__word_is(settings->site, "none");
     case FPLT__IGNORED: return 0;
+    case FPLT__PERSON: return !settings->leave_out || settings->cluster;
     default: return !settings->leave_out;
     }
 }
@@ -281,7 +282,8 @@ static int is_wanted(const fplt__builder *builder, const fplt__declared *column)
 static int is_optional(const fplt__builder *builder, const fplt__declared *column)
 {
     return !is_wanted(builder, column) ||
-           ((column->type == FPLT__SITE || column->type == FPLT__WEIGHT) &&
+           ((column->type == FPLT__SITE || column->type == FPLT__WEIGHT ||
+             column->type == FPLT__PERSON) &&
             builder->settings->leave_out);
 }
 

@@ -25,6 +25,7 @@ fplt_status fplt__fplt_check_settings(const fplt__source *source,
                        : s->columns                                 ? "columns"
                        : s->ignore                                  ? "ignore"
                        : s->row_weight                              ? "row-weight"
+                       : s->cluster                                 ? "random-intercept"
                        : s->id                                      ? "id"
                                                                     : NULL;
     if (for_model(s)) /* the rest may be the model's */

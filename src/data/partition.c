@@ -444,6 +444,19 @@ fplt_status fplt__dataset_split_from(const fplt_dataset *dataset, uint32_t first
     return status;
 }
 
+void fplt__deal_folds(size_t rows, uint32_t agent, uint32_t folds, uint64_t seed, uint32_t *fold)
+{
+    fplt_stream stream = fplt_stream_make(seed, 0, FPLT_FOR_PARTITION, folds, agent, 1);
+    for (size_t r = 0; r < rows; r++)
+        fold[r] = (uint32_t)(r % folds);
+    for (size_t r = rows; r > 1; r--) {
+        size_t other = (size_t)fplt_stream_below(&stream, r);
+        uint32_t kept = fold[r - 1];
+        fold[r - 1] = fold[other];
+        fold[other] = kept;
+    }
+}
+
 fplt_status fplt__dataset_balance_by(fplt_dataset *dataset, const uint64_t *rows, fplt_error *error)
 {
     int given = dataset->weight != NULL;

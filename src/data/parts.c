@@ -123,6 +123,7 @@ static fplt_status part_begin(fplt__builder *part, const fplt__builder *whole, f
     fplt__lookup_clear(&part->labels.words);
     fplt__lookup_clear(&part->agents);
     fplt__lookup_clear(&part->extras.ids);
+    fplt__lookup_clear(&part->persons.names);
     fplt__left_out_clear(&part->left_out);
     fplt_status status = FPLT_OK;
     if (!part->columns.column && whole->columns.names.count)
@@ -340,13 +341,26 @@ static fplt_status join_levels(fplt__builder *whole, fplt__builder *part, uint32
     return status;
 }
 
+/* Numbers of words become those of the whole. */
+static fplt_status join_numbers(const fplt__builder *part, fplt__extra kind,
+                                const fplt__lookup *words, fplt__lookup *known, uint32_t *number,
+                                fplt_error *error)
+{
+    double *value = part->extras.value[kind];
+    fplt_status status = join_words(words, known, number, error);
+    for (size_t r = 0; r < part->rows && value && !status; r++)
+        value[r] = number[(size_t)value[r]];
+    return status;
+}
+
 static fplt_status join_extras(fplt__builder *whole, fplt__builder *part, uint32_t *number,
                                fplt_error *error)
 {
-    fplt_status status = join_words(&part->extras.ids, &whole->extras.ids, number, error);
-    double *id = part->extras.value[FPLT__EXTRA_ID];
-    for (size_t r = 0; r < part->rows && id && !status; r++)
-        id[r] = number[(size_t)id[r]];
+    fplt_status status =
+        join_numbers(part, FPLT__EXTRA_ID, &part->extras.ids, &whole->extras.ids, number, error);
+    if (!status)
+        status = join_numbers(part, FPLT__EXTRA_PERSON, &part->persons.names, &whole->persons.names,
+                              number, error);
     for (size_t k = 0; k < FPLT__EXTRAS && !status; k++) {
         if (!part->extras.value[k])
             continue;
@@ -388,7 +402,8 @@ static fplt_status join_left_out(fplt__builder *whole, const fplt__left_out *par
 static uint32_t most_words(const fplt__builder *part)
 {
     uint32_t most = part->agents.count;
-    const fplt__lookup *others[] = {&part->labels.words, &part->extras.ids, &part->left_out.sites};
+    const fplt__lookup *others[] = {&part->labels.words, &part->extras.ids, &part->persons.names,
+                                    &part->left_out.sites};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         most = others[i]->count > most ? others[i]->count : most;
     for (uint32_t i = 0; i < part->columns.names.count; i++)

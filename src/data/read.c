@@ -145,18 +145,36 @@ fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings
     return status;
 }
 
+/* By a schema clusters are what it declares as persons. */
+static fplt_status check_cluster(const fplt_read_settings *settings, fplt_error *error)
+{
+    const fplt__declared *person =
+        settings->schema ? fplt__schema_column(settings->schema, FPLT__PERSON) : NULL;
+    if (!settings->schema || !settings->cluster || settings->cluster_if_there ||
+        (person && strcmp(person->name, settings->cluster) == 0))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "random-intercept is '%.80s', but the schema declares %s%.80s: declare "
+                          "the column of the clusters with type: person and most: the most rows "
+                          "of one",
+                          settings->cluster, person ? "another column of type person, " : "none",
+                          person ? person->name : "");
+}
+
 static fplt_status check_settings(const fplt__source *source, const fplt__format *format,
                                   const fplt_read_settings *settings, fplt_error *error)
 {
     const char *site = settings->site, *label = settings->label, *separator = settings->separator;
     const fplt_read_settings *asked = settings->asked ? settings->asked : settings;
-    if (format->columns || format->open)
-        return FPLT_OK;
+    fplt_status status = check_cluster(settings, error);
+    if (status || format->columns || format->open)
+        return status;
     const char *name = site && strcmp(site, "none") != 0             ? "site"
                        : settings->categories                        ? "categories"
                        : settings->columns                           ? "columns"
                        : settings->ignore                            ? "ignore"
                        : settings->row_weight                        ? "row-weight"
+                       : settings->cluster                           ? "random-intercept"
                        : settings->no_header                         ? "header"
                        : separator && strcmp(separator, "auto") != 0 ? "separator"
                        : settings->id && !settings->id_if_there      ? "id"

@@ -19,6 +19,7 @@ enum {
     CONTINUE_SECONDS = 30, /* to wait for leave to send a large body */
     EXAMINE_SECONDS = 10,  /* to look at a certificate that was rejected */
     MAX_CERTIFICATE = 8192,
+    MAX_HOST = 253, /* characters of a name in DNS */
     FILES = 3,
     LARGE = 256 * 1024, /* such a body; a smaller one waits in the kernel's buffers */
 };
@@ -204,19 +205,48 @@ static void set_up(fplt__client *client, const fplt__client_settings *settings)
                          strcmp(settings->proxy, "off") == 0 ? "" : settings->proxy);
 }
 
+/* Whether a text can be an address at all; without a scheme where `guess` says so, and without a path behind it. */
+static int is_address(const char *text, unsigned guess)
+{
+    CURLU *url = curl_url();
+    char *host = NULL, *port = NULL, *path = NULL;
+    int is_good = url && !curl_url_set(url, CURLUPART_URL, text, guess) &&
+                  !curl_url_get(url, CURLUPART_HOST, &host, 0) && strlen(host) <= MAX_HOST &&
+                  !curl_url_get(url, CURLUPART_PATH, &path, 0) && strcmp(path, "/") == 0 &&
+                  (curl_url_get(url, CURLUPART_PORT, &port, 0) || strcmp(port, "0") != 0);
+    curl_free(host);
+    curl_free(port);
+    curl_free(path);
+    curl_url_cleanup(url);
+    return is_good;
+}
+
+/* What no network can ever reach is an error of the settings, and not worth a second try. */
+static fplt_status check_addresses(const fplt__client_settings *settings, fplt_error *error)
+{
+    const char *proxy = settings->proxy, *url = settings->url;
+    if (strncmp(url, "https://", 8) != 0 || url[strlen(url) - 1] == '/' || !is_address(url, 0))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "'%.100s' is not the address of a coordinator: https://HOST:PORT, "
+                              "with [] about an IPv6 address and nothing behind the port",
+                              url);
+    if (proxy && strcmp(proxy, "auto") != 0 && strcmp(proxy, "off") != 0 &&
+        !is_address(proxy, CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "proxy: '%.100s' is not the address of a proxy: http://HOST:PORT",
+                              proxy);
+    return FPLT_OK;
+}
+
 fplt_status fplt__client_create(const fplt__client_settings *settings, fplt__client **out,
                                 fplt_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     *out = NULL;
-    if (strncmp(settings->url, "https://", 8) != 0)
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "'%.100s' is not the address of a coordinator: https://HOST:PORT",
-                              settings->url);
     pthread_once(&once, initialise);
     fplt__client *client;
-    fplt_status status = fplt__alloc_into(&client, 1, sizeof *client, "a client", error);
-    if (status)
+    fplt_status status = check_addresses(settings, error);
+    if (status || (status = fplt__alloc_into(&client, 1, sizeof *client, "a client", error)))
         return status;
     for (int i = 0; i < FILES; i++)
         client->file[i] = -1;

@@ -47,6 +47,9 @@ fplt_status fplt__job_build_training(fplt_job *job, const fplt_settings *setting
 fplt_status fplt__job_build_run(fplt_job *job, const fplt_settings *settings,
                                 const fplt_job_source *source, uint32_t number, fplt_error *error);
 
+/* The column of the clusters that have a random intercept; NULL: the agents, or the loss has none. */
+const char *fplt__job_cluster(const fplt_settings *settings);
+
 /* Turns what is auto into numbers; agents with no epochs of their own (0) take the common ones. With `public_only`
  * nothing is read from the data. `own_data`: rows that were given, not generated. */
 fplt_status fplt__job_resolve_auto(fplt_job *job, const fplt_settings *settings, int public_only,

@@ -145,7 +145,8 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
                               "a data set and own costs are both given; leave one of them out");
     for (size_t i = 0; !status && source->objective && i < sizeof about_costs / sizeof *about_costs;
          i++)
-        status = refuse_given(settings, about_costs[i], "", costs, error);
+        status =
+            refuse_given(settings, about_costs[i], source->public_only ? "clip" : "", costs, error);
     for (size_t i = 0;
          !status && source->dataset && !source->part && i < sizeof about_data / sizeof *about_data;
          i++)

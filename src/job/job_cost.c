@@ -39,6 +39,10 @@ fplt_objective_settings fplt__job_cost_settings(const fplt_settings *settings, f
         cost.predictor_bound = DBL_MIN; /* 0 is auto there, and e to this is 1 as well */
     if (strcmp(cost.loss, "cox") == 0 || fplt_settings_given(settings, "ties"))
         cost.ties = fplt_settings_text(settings, "ties");
+    if (fplt__loss_is_clustered(cost.loss)) {
+        cost.cluster = fplt__job_cluster(settings);
+        cost.quadrature_points = (uint32_t)fplt_settings_integer(settings, "quadrature-points");
+    }
     /* a preference is no wish: where the loss sees no intercept there is none */
     cost.intercept =
         fplt_settings_switch(settings, "intercept") &&
@@ -185,6 +189,18 @@ static fplt_status check_sites(const fplt_dataset *training, const char *loss, f
     return FPLT_OK;
 }
 
+/* Own costs of a run that makes a promise. */
+static fplt_status clip_own(fplt_job *job, const fplt_job_source *source, fplt_error *error)
+{
+    fplt_job_view *view = &job->view;
+    view->cost =
+        (fplt_objective_settings){.loss = "custom", .regulariser = "none", .clip = source->clip};
+    fplt_status status =
+        fplt__objective_clip_records(source->objective, source->clip, &job->objective, error);
+    view->objective = job->objective;
+    return status;
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -192,7 +208,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->transform = &job->transform;
     view->objective = source->objective;
     if (view->objective)
-        return FPLT_OK;
+        return source->public_only ? clip_own(job, source, error) : FPLT_OK;
     fplt_status status = fplt__job_build_data(settings, run, source, &job->training, &job->held_out,
                                               &job->transform, error);
     if ((status = fplt_ranks_agree(source->ranks, status, error)))

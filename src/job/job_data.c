@@ -54,6 +54,15 @@ const char *fplt__job_formula(const fplt_settings *settings)
                                                     : NULL;
 }
 
+const char *fplt__job_cluster(const fplt_settings *settings)
+{
+    if (!fplt__settings_find(settings, "random-intercept") ||
+        fplt__job_setting_is(settings, "random-intercept", "site") ||
+        !fplt__loss_is_clustered(fplt_settings_text(settings, "loss")))
+        return NULL;
+    return fplt_settings_text(settings, "random-intercept");
+}
+
 /* Labels are numbers where the loss takes nothing else, and where the task says so. */
 static const char *labels_task(const fplt_settings *settings)
 {
@@ -81,6 +90,7 @@ fplt_read_settings fplt__job_read(const fplt_settings *settings)
     read.columns = fplt_settings_text(settings, "columns");
     read.ignore = fplt_settings_text(settings, "ignore");
     read.id = fplt_settings_text(settings, "id");
+    read.cluster = fplt__job_cluster(settings);
     read.row_weight = fplt_settings_text(settings, "row-weight");
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");

@@ -250,7 +250,7 @@ static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fpl
                                       .participation = view->participation,
                                       .prox = job->prox,
                                       .objective = view->objective,
-                                      .own_costs = !view->cost.loss,
+                                      .own_costs = !view->training,
                                       .varied = job->each != NULL,
                                       .numbers = numbers_at_hand(job, settings)};
         fplt__job_method(settings, &scene, run, job->parameter, job->reason, sizeof job->reason);

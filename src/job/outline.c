@@ -72,7 +72,9 @@ static fplt_status phantom(const fplt__form *form, const fplt_objective_settings
     fplt__free(start);
     if (status)
         return status;
-    status = fplt_objective_create(cost, dataset, objective, error);
+    fplt_objective_settings without_clusters = *cost;
+    without_clusters.cluster = NULL;
+    status = fplt_objective_create(&without_clusters, dataset, objective, error);
     fplt_dataset_destroy(dataset);
     return status;
 }
@@ -102,7 +104,8 @@ static fplt_status make_cost(const fplt_settings *settings, const fplt_job_sourc
                              fplt__outline *outline, fplt_error *error)
 {
     if (outline->form.custom) {
-        outline->cost = (fplt_objective_settings){.loss = "custom", .regulariser = "none"};
+        outline->cost = (fplt_objective_settings){
+            .loss = "custom", .regulariser = "none", .clip = source->clip};
         return make_zero_cost(&outline->form, &outline->objective, error);
     }
     outline->cost = fplt__job_cost(settings, source, outline->form.task);

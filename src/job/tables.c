@@ -76,6 +76,15 @@ const fplt_setting fplt__job_cost_table[] = {
      0, 0, .rule = "1 + log(largest count)", .needs = "loss=poisson"},
     {"ties", FPLT_CHOICE, 0, "efron", 0, 0, "efron|breslow",
      "cox: how events of equal times are treated", 0, 0, .needs = "loss=auto|cox"},
+    {"random-intercept", FPLT_TEXT, 0, "site", 0, 0, NULL,
+     "mixed losses: what has an intercept of its own, drawn from a normal distribution: site "
+     "(every "
+     "agent), or a column that names the clusters within the sites",
+     0, 0, .needs = "loss=mixed-logistic|mixed-poisson|mixed-linear"},
+    {"quadrature-points", FPLT_INTEGER, 0, "10", 1, 100, NULL,
+     "mixed-logistic, mixed-poisson: nodes of the adaptive Gauss-Hermite quadrature of every "
+     "cluster; 1: Laplace's approximation",
+     0, 0, .needs = "loss=mixed-logistic|mixed-poisson"},
     {"intercept", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "one more coordinate an output, not regularised", 0, 0},
     {"class-weight", FPLT_CHOICE, 0, "none", 0, 0, "none|balanced",

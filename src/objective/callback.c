@@ -176,6 +176,10 @@ static fplt_status check_callbacks(const fplt_objective_callbacks *user, fplt_er
     if (user->batch_gradient && !user->records)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "callbacks: batch_gradient needs records, to know what to draw from");
+    if (user->record_gradients && !user->records)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "callbacks: record_gradients needs records, to know how many there "
+                              "are");
     return FPLT_OK;
 }
 

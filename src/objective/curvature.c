@@ -344,8 +344,8 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
     int rough = how == FPLT_CURVATURE_ROUGH && o->columns > ON_STACK;
     int needs_smallest = !rough && o->loss->least > 0 && o->columns <= WHOLE_TO;
     fplt_status status = FPLT_OK;
-    double most = o->loss->whole ? share_of_events(shard) : o->most;
-    if (o->loss->whole) {
+    double most = o->loss->hazards ? share_of_events(shard) : o->most;
+    if (o->loss->hazards) {
         status = widest_row(shard, &largest, error);
     } else if (how == FPLT_CURVATURE_BOUND) {
         double row = longest_row(shard, o->features);

@@ -169,6 +169,18 @@ static void pair_curve(const fplt_objective *o, const fplt__block *block,
 
 static const struct pairing curved = {prepare_curve, pair_curve};
 
+/* The margins of a step of 1 along coordinate j of a loss of one output. */
+static void write_direction(const fplt_objective *o, const fplt__matrix *a, size_t rows, size_t j,
+                            double *directions)
+{
+    memset(directions, 0, fplt__objective_margins(o) * o->chunk * sizeof *directions);
+    if (j < o->columns)
+        fplt__matrix_column(a, 0, rows, j, directions);
+    else
+        for (size_t r = 0; r < rows; r++)
+            directions[(1 + j - o->columns) * o->chunk + r] = 1;
+}
+
 /* Of a loss that is no sum over records: direction by direction. */
 static void sum_whole(const fplt_objective *o, const fplt__shard *shard, const double *weights,
                       const fplt__records_room *room, double *hessian)
@@ -176,9 +188,8 @@ static void sum_whole(const fplt_objective *o, const fplt__shard *shard, const d
     fplt__block block = fplt__records_block_at(o, shard, room, 0);
     fplt__records_margins(o, shard, 0, &block, weights, room->margins);
     o->loss->curve(&block, room->margins);
-    for (size_t j = 0; j < o->columns; j++) {
-        memset(room->others, 0, o->chunk * sizeof *room->others);
-        fplt__matrix_column(&shard->matrix, 0, block.count, j, room->others);
+    for (size_t j = 0; j < o->dimension; j++) {
+        write_direction(o, &shard->matrix, block.count, j, room->others);
         o->loss->bend(&block, room->margins, room->others);
         fplt__records_combine(o, &shard->matrix, 0, &block, room->others,
                               hessian + j * o->dimension);

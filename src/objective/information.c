@@ -132,7 +132,7 @@ static double constant_of(const fplt_objective *o, const fplt__shard *shard, siz
 {
     if (o->loss->constant)
         return o->loss->constant(shard->label[r]);
-    return o->loss->whole && is_event(o, shard, r) ? log(mean) : 0;
+    return o->loss->hazards && is_event(o, shard, r) ? log(mean) : 0;
 }
 
 static void count_records(const fplt_objective *o, uint32_t agent, double *facts)
@@ -228,7 +228,7 @@ fplt_objective fplt__objective_losses(const fplt_objective *o)
 {
     fplt_objective losses = *o;
     losses.penalty.weight = losses.penalty.least = losses.penalty.most = 0;
-    if (losses.loss->counts)
+    if (fplt__loss_has(losses.loss, "predictor-bound"))
         losses.parameter = FPLT__NO_PREDICTOR_BOUND;
     return losses;
 }

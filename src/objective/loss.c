@@ -8,6 +8,7 @@
 
 #include "objective/cox.h"
 #include "objective/families.h"
+#include "objective/random_intercept.h"
 #include "objective/shared.h"
 #include "objective/softmax.h"
 
@@ -331,6 +332,7 @@ static const fplt__loss cox = {
     .help = "partial likelihood of survival times, each agent a stratum",
     .tasks = SURVIVAL,
     .whole = 1,
+    .hazards = 1,
     .exponential = 1,
     .value = fplt__cox_value,
     .slope = fplt__cox_slope,
@@ -338,6 +340,74 @@ static const fplt__loss cox = {
     .bend = fplt__cox_curvature_bounds,
     .score = fplt__cox_score,
     .parameter = "ties",
+};
+
+static const fplt__loss mixed_logistic = {
+    .name = "mixed-logistic",
+    .likelihood = 1,
+    .unbounded = 1,
+    .help = "logistic with a random intercept of every cluster: two classes",
+    .tasks = BINARY,
+    .whole = 1,
+    .clustered = 1,
+    .room = fplt__quadrature_room,
+    .probable = 1,
+    .parameter = "quadrature-points",
+    .least = 0,
+    .most = 0.25,
+    .value = fplt__mixed_logistic_value,
+    .slope = fplt__mixed_logistic_slope,
+    .both = fplt__mixed_logistic_both,
+    .curve = fplt__mixed_logistic_curve,
+    .bend = fplt__mixed_bend,
+    .hits = sign_hits,
+    .shared = fplt__mixed_shared,
+    .display = &fplt__mixed_logistic_display,
+};
+
+static const fplt__loss mixed_poisson = {
+    .name = "mixed-poisson",
+    .likelihood = 1,
+    .unbounded = 1,
+    .help = "poisson with a random intercept of every cluster: counts",
+    .tasks = REGRESSION,
+    .whole = 1,
+    .clustered = 1,
+    .room = fplt__quadrature_room,
+    .counts = 1,
+    .exponential = 1,
+    .constant = fplt__poisson_constant,
+    .deviance = fplt__poisson_deviance,
+    .parameter = "quadrature-points",
+    .least = 0,
+    .most = 1,
+    .value = fplt__mixed_poisson_value,
+    .slope = fplt__mixed_poisson_slope,
+    .both = fplt__mixed_poisson_both,
+    .curve = fplt__mixed_poisson_curve,
+    .bend = fplt__mixed_bend,
+    .shared = fplt__mixed_shared,
+    .display = &fplt__mixed_poisson_display,
+};
+
+static const fplt__loss mixed_linear = {
+    .name = "mixed-linear",
+    .likelihood = 1,
+    .unbounded = 1,
+    .help = "least squares with a random intercept of every cluster, by maximum likelihood",
+    .tasks = REGRESSION,
+    .whole = 1,
+    .clustered = 1,
+    .constant = fplt__mixed_linear_constant,
+    .least = 0,
+    .most = 1,
+    .value = fplt__mixed_linear_value,
+    .slope = fplt__mixed_linear_slope,
+    .curve = keep_margins,
+    .bend = fplt__mixed_linear_bend,
+    .expect_bend = fplt__mixed_linear_expect_bend,
+    .shared = fplt__mixed_linear_shared,
+    .display = &fplt__mixed_linear_display,
 };
 
 static const fplt__loss softmax = {
@@ -358,5 +428,6 @@ static const fplt__loss softmax = {
 };
 
 const fplt__loss *const fplt__losses[] = {
-    &logistic,          &softmax,   &squares, &huber,   &hinge, &poisson,
-    &negative_binomial, &gamma_log, &probit,  &ordinal, &cox,   NULL};
+    &logistic, &softmax,           &squares,       &huber,        &hinge,
+    &poisson,  &negative_binomial, &gamma_log,     &probit,       &ordinal,
+    &cox,      &mixed_logistic,    &mixed_poisson, &mixed_linear, NULL};

@@ -18,8 +18,18 @@ typedef struct fplt__block {
     const double *label;           /* NULL where the loss flips rows: of those is known ... */
     const unsigned char *negative; /* ... whether the label was negative */
     const double *weight; /* of the records, mean 1; NULL: all 1. Only whole losses look at it */
-    double *room;         /* 3 x stride, for whole losses only */
+    double *room;         /* fplt__loss_room x stride, for whole losses only */
+    /* clustered losses: the number of each record's cluster, equal ones beside each other; NULL: all are of one */
+    const uint32_t *cluster;
+    const double *rule; /* of quadrature: fplt__hermite_rule */
 } fplt__block;
+
+/* Where a quantity can lie, and with it the scale of its interval. */
+typedef enum fplt__range {
+    FPLT__RANGE_ANY,      /* no interval but by tests */
+    FPLT__RANGE_POSITIVE, /* the interval of the logarithm */
+    FPLT__RANGE_SHARE     /* between 0 and 1: of the logit */
+} fplt__range;
 
 /* What is printed of coordinates that all records share: numbers that follow from them and from the intercept. */
 typedef struct fplt__display {
@@ -33,6 +43,9 @@ typedef struct fplt__display {
     const char *note; /* a sentence on the standard errors */
     /* a sentence for quantities above 0 of which the data do not tell the size: they are not shown; NULL: none */
     const char *unknown;
+    fplt__range (*range)(size_t which); /* NULL: FPLT__RANGE_ANY */
+    /* a sentence for a fit at the boundary, where the first quantity is 0; no error is known of one that is. NULL: none */
+    const char *boundary;
 } fplt__display;
 
 typedef struct fplt__loss {
@@ -56,11 +69,17 @@ typedef struct fplt__loss {
     /* The second derivative has no bound: `most` is its mean where the model holds, a scale for the criterion and no more.
      * Only methods that search their step take it. */
     int unbounded;
-    /* No sum over records: a block has all of an agent's, the latest times first, and what
+    /* No sum over records: a block has all of an agent's, in the order that the loss wants, and what
      * `value`, `slope` and `bend` make of a record depends on the others, weights included. */
     int whole;
+    /* whole: labels are times with their events, the latest first; a constant in the margins changes nothing */
+    int hazards;
+    /* whole: records of a cluster beside each other; what a cluster has is at its first record. Rows have no weights, and
+     * every row counts alike: a likelihood */
+    int clustered;
+    size_t (*room)(double parameter); /* whole: numbers of the block's room a record; NULL: 3 */
     const char *
-        parameter; /* the setting that it has beside: huber-delta, predictor-bound, ties; or NULL */
+        parameter; /* the setting that it has beside: huber-delta, predictor-bound, ties, quadrature-points; or NULL */
     double least, most;                  /* bounds of the second derivative in the margin */
     double (*most_of)(double parameter); /* the same where it depends on the parameter; or NULL */
 
@@ -99,6 +118,10 @@ typedef struct fplt__loss {
     size_t (*likeliest)(double score, const double *shared, size_t count);
 } fplt__loss;
 
+/* Whether it has the setting of this name beside. */
+int fplt__loss_has(const fplt__loss *loss, const char *setting);
+/* Numbers a record in the room of a block: 0 where the loss is a sum over records. */
+size_t fplt__loss_room(const fplt__loss *loss, double parameter);
 /* How many coordinates all records share. */
 size_t fplt__loss_shared(const fplt__loss *loss, size_t classes);
 

@@ -64,6 +64,7 @@ typedef struct fplt__shard {
         steepest; /* slope that each row may have, where gradients are clipped, or NULL; likewise */
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
                                       offsets the sign of their row */
+    const uint32_t *cluster;       /* of the rows, or NULL; likewise */
     double total;                  /* weight of all rows: their number where they have none */
     size_t part;                   /* rows of one part of the grid, where it has several */
 } fplt__shard;
@@ -129,6 +130,9 @@ struct fplt_objective {
     size_t *start;
     uint32_t *column;
     unsigned char *negative; /* instead of labels, where the loss flips rows */
+    uint32_t *cluster;       /* of clustered losses; NULL: an agent is one */
+    double *rule;            /* of quadrature; NULL: none */
+    int row_clusters;        /* rows say their clusters */
 
     fplt_objective_callbacks callbacks;
 };
@@ -210,6 +214,7 @@ static inline fplt__shard fplt__shard_of(const fplt_objective *o, uint32_t agent
         .steepest = o->steepest ? o->steepest + row : NULL,
         .weight = o->row_weight ? o->row_weight + row : NULL,
         .offset = o->offset ? o->offset + row : NULL,
+        .cluster = o->cluster ? o->cluster + row : NULL,
         .total = o->total ? o->total[agent] : (double)place->records,
     };
     if (o->negative)

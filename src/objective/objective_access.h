@@ -40,6 +40,14 @@ fplt_status fplt__objective_batch_gradient(const fplt_objective *objective, uint
                                            const double *x, const uint32_t *rows, size_t count,
                                            double *gradient, double *scratch);
 
+/* Whether a caller's cost gives the gradients of single records. */
+int fplt__objective_gives_records(const fplt_objective *objective);
+/* That cost for a run with a promise: its gradient is the mean of the records' gradients, each shortened to the norm
+ * `clip`, and one that is not finite counts as zero. Curvature, Hessians and minibatches are not known of it. Borrows what
+ * `from` borrows. FPLT_UNSUPPORTED where a cost does not give them, FPLT_BAD_VALUE for a clip that is not above 0. */
+fplt_status fplt__objective_clip_records(const fplt_objective *from, double clip,
+                                         fplt_objective **objective, fplt_error *error);
+
 /* Writes the product of the Hessian of f_i at x with v, `dimension` numbers; `product` must not
  * overlap x or v. Callbacks without hessian_times are answered by central differences of the
  * gradient, two evaluations. FPLT_FAILED where a callback reports failure. Thread-safe with a
@@ -78,6 +86,10 @@ fplt_status fplt__objective_list_triangle(const fplt_objective *objective, uint3
 fplt_status fplt__objective_hits(const fplt_objective *objective, uint32_t agent, const double *x,
                                  size_t *hits, double *scratch);
 
+/* Whether a loss has a random intercept of every cluster; 0 for an unknown name. */
+int fplt__loss_is_clustered(const char *name);
+/* Nodes of the quadrature that the loss takes; 0: it has none. */
+uint32_t fplt__loss_points(const fplt_objective_settings *settings);
 /* Whether a loss sees an intercept: cox does not. 0 for an unknown name. */
 int fplt__loss_takes_intercept(const char *name);
 /* Whether a loss is for regression alone: poisson, gamma. 0 for an unknown name. */

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/dataset_access.h"
 
 static size_t entries_of(const fplt_rows *rows)
 {
@@ -170,6 +171,7 @@ struct places {
     double *label;
     unsigned char *negative; /* one of these two is NULL */
     double *steepest, *weight, *offset;
+    uint32_t *cluster;
 };
 
 /* The latest times first, rows of the same time in their order. */
@@ -180,16 +182,44 @@ static int later_first(const void *a, const void *b, void *labels)
     return s != t ? (s < t) - (s > t) : (*x > *y) - (*x < *y);
 }
 
-/* The order in which the loss wants the rows; released with fplt__free. */
-static fplt_status order_rows(const fplt_objective *o, const fplt_rows *rows, size_t **order,
-                              fplt_error *error)
+/* By keys, rows of the same key in their order. */
+static int by_key(const void *a, const void *b, void *keys)
+{
+    const size_t *x = a, *y = b;
+    double s = ((const double *)keys)[*x], t = ((const double *)keys)[*y];
+    return s != t ? (s > t) - (s < t) : (*x > *y) - (*x < *y);
+}
+
+/* Rows of a cluster beside each other, clusters in the order in which they first appear: their numbers depend on the rows
+ * of other agents, and the order of sums must not. */
+static fplt_status group_clusters(const double *clusters, size_t rows, size_t *order,
+                                  fplt_error *error)
+{
+    double *first;
+    fplt_status status = fplt__alloc_into(&first, rows, sizeof *first, "the order of rows", error);
+    if (status)
+        return status;
+    qsort_r(order, rows, sizeof *order, by_key, (void *)(uintptr_t)clusters);
+    for (size_t r = 0; r < rows; r++)
+        first[order[r]] = r && clusters[order[r]] == clusters[order[r - 1]] ? first[order[r - 1]]
+                                                                            : (double)order[r];
+    qsort_r(order, rows, sizeof *order, by_key, first);
+    fplt__free(first);
+    return FPLT_OK;
+}
+
+/* The order in which the loss wants the rows, of which `clusters` are known or NULL; released with fplt__free. */
+static fplt_status order_rows(const fplt_objective *o, const fplt_rows *rows,
+                              const double *clusters, size_t **order, fplt_error *error)
 {
     fplt_status status =
         fplt__alloc_into(order, rows->count, sizeof **order, "the order of rows", error);
     for (size_t r = 0; !status && r < rows->count; r++)
         (*order)[r] = r;
-    if (!status && o->loss->whole)
+    if (!status && o->loss->hazards)
         qsort_r(*order, rows->count, sizeof **order, later_first, (void *)rows->label);
+    if (!status && o->cluster && (status = group_clusters(clusters, rows->count, *order, error)))
+        fplt__free(*order);
     return status;
 }
 
@@ -264,9 +294,12 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
                               fplt_error *error)
 {
     size_t *order;
-    fplt_status status = order_rows(o, rows, &order, error);
+    const double *clusters = fplt__dataset_persons(passing->dataset, agent);
+    fplt_status status = order_rows(o, rows, clusters, &order, error);
     if (status)
         return status;
+    for (size_t r = 0; to->cluster && r < rows->count; r++)
+        to->cluster[r] = (uint32_t)clusters[order[r]];
     double total = pack_weights(rows, order, to->weight);
     if (rows->count && !(total > 0)) { /* an agent without rows has them in another process */
         fplt__free(order);
@@ -313,6 +346,8 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         /* of rows in other processes it may be known though none here has a weight */
         ((all.weight || dataset->census) &&
          (status = fplt__alloc_into(&o->total, o->agents, sizeof *o->total, what, error))) ||
+        (o->row_clusters &&
+         (status = fplt__alloc_into(&o->cluster, sizes.rows, sizeof *o->cluster, what, error))) ||
         (all.offset &&
          (status = fplt__alloc_into(&o->offset, sizes.rows, sizeof *o->offset, what, error))) ||
         (status = fplt__alloc_into(&o->place, o->agents, sizeof *o->place, what, error)) ||
@@ -342,7 +377,8 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
                             o->negative ? o->negative + first_row : NULL,
                             o->steepest ? o->steepest + first_row : NULL,
                             o->row_weight ? o->row_weight + first_row : NULL,
-                            o->offset ? o->offset + first_row : NULL};
+                            o->offset ? o->offset + first_row : NULL,
+                            o->cluster ? o->cluster + first_row : NULL};
         if ((status = pack_shard(o, i, &rows, &a, &to, &passing, error)))
             return status;
         if (!rows.count && o->total)

@@ -484,6 +484,8 @@ static void destroy(fplt_objective *o)
     fplt__free(o->steepest);
     fplt__free(o->row_weight);
     fplt__free(o->offset);
+    fplt__free(o->cluster);
+    fplt__free(o->rule);
     fplt__free(o->start);
     fplt__free(o->column);
 }

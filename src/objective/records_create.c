@@ -6,6 +6,7 @@
 #include "data/dataset.h"
 #include "data/dataset_access.h"
 #include "objective/cox.h"
+#include "objective/random_intercept.h"
 #include "objective/traversal.h"
 
 fplt_objective_settings fplt_objective_defaults(void)
@@ -15,6 +16,7 @@ fplt_objective_settings fplt_objective_defaults(void)
         .regulariser = "ridge",
         .weight = 0.5,
         .huber_delta = 1,
+        .quadrature_points = FPLT__NODES,
     };
 }
 
@@ -49,12 +51,30 @@ static fplt_status choose_precision(fplt_objective *o, const fplt_objective_sett
     return FPLT_OK;
 }
 
+/* The nodes that integrals over a random intercept are sums over. */
+static fplt_status choose_rule(fplt_objective *o, const fplt_objective_settings *settings,
+                               fplt_error *error)
+{
+    uint32_t points = settings->quadrature_points ? settings->quadrature_points : FPLT__NODES;
+    if (points > FPLT__NODES_MAX)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "quadrature_points is %u, but it must be between 1 and %d", points,
+                              FPLT__NODES_MAX);
+    o->parameter = points;
+    o->most = o->loss->most;
+    fplt_status status = fplt__alloc_into(&o->rule, 2 * (size_t)points, sizeof *o->rule,
+                                          "the nodes of quadrature", error);
+    if (!status)
+        fplt__hermite_rule(points, o->rule);
+    return status;
+}
+
 /* What the loss has beside, and what follows from it. */
 static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_settings *settings,
                                     const fplt_dataset *dataset, fplt_error *error)
 {
-    int huber = o->loss->parameter && strcmp(o->loss->parameter, "huber-delta") == 0;
-    int ties = o->loss->parameter && strcmp(o->loss->parameter, "ties") == 0;
+    int huber = fplt__loss_has(o->loss, "huber-delta"), ties = fplt__loss_has(o->loss, "ties");
+    int bound = fplt__loss_has(o->loss, "predictor-bound");
     int efron = settings->ties && strcmp(settings->ties, "efron") == 0;
     if (settings->ties && (!ties || (!efron && strcmp(settings->ties, "breslow") != 0)))
         return fplt_error_set(error, FPLT_BAD_VALUE, "ties is '%.80s', but the loss %s has %s",
@@ -66,9 +86,11 @@ static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_sett
     if (huber && !(o->parameter > 0 && isfinite(o->parameter)))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "huber_delta is %g, but it must be finite and above 0", o->parameter);
-    if (o->loss->counts && o->parameter == 0)
+    if (fplt__loss_has(o->loss, "quadrature-points"))
+        return choose_rule(o, settings, error);
+    if (bound && o->parameter == 0)
         o->parameter = fmax(log(fplt__dataset_largest_label(dataset)), 0) + 1;
-    if (o->loss->counts && !(fabs(o->parameter) <= 700))
+    if (bound && !(fabs(o->parameter) <= 700))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "predictor_bound is %g, but it must be between -700 and 700",
                               o->parameter);
@@ -76,10 +98,42 @@ static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_sett
     return FPLT_OK;
 }
 
+/* The likelihood of clusters is a sum over all rows, and has no place for their weights. */
+static fplt_status check_clusters(const fplt_objective *o, const fplt_objective_settings *settings,
+                                  const fplt_dataset *dataset, fplt_error *error)
+{
+    uint32_t agents = settings->all_agents ? settings->all_agents : fplt_dataset_agents(dataset);
+    if (!o->loss->clustered)
+        return !settings->cluster
+                   ? FPLT_OK
+                   : fplt_error_set(error, FPLT_UNSUPPORTED,
+                                    "the loss %s has no random intercept of clusters",
+                                    o->loss->name);
+    if (fplt_dataset_all(dataset).weight)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "rows have weights, but the loss %s has no likelihood of weighted "
+                              "rows: leave row-weight and class-weight out",
+                              o->loss->name);
+    if (agents > 1 && !settings->weigh_rows)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "agents count alike, but the likelihood of the loss %s is a sum over "
+                              "all rows: set weights to rows",
+                              o->loss->name);
+    if (settings->cluster && fplt_dataset_all(dataset).count && !fplt__dataset_persons(dataset, 0))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the rows have no clusters: random-intercept is '%.80s', a column "
+                              "of a CSV file, or of type person in a schema",
+                              settings->cluster);
+    return FPLT_OK;
+}
+
 static fplt_status check_fit(const fplt_objective *o, const fplt_objective_settings *settings,
                              const fplt_dataset *dataset, fplt_error *error)
 {
-    if (o->loss->whole && settings->intercept)
+    fplt_status status = check_clusters(o, settings, dataset, error);
+    if (status)
+        return status;
+    if (o->loss->hazards && settings->intercept)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the loss %s does not see an intercept: leave it out", o->loss->name);
     if (o->loss->whole && settings->clip > 0)
@@ -181,6 +235,7 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->dimension = o->outputs * o->columns + o->shared;
     o->intercepts = settings->intercept ? o->outputs : 0;
     o->clip = settings->clip;
+    o->row_clusters = settings->cluster != NULL;
     o->sparse = !fplt_dataset_all(dataset).dense;
     fplt__layout layout = o->sparse                                ? FPLT_SPARSE
                           : o->columns <= o->kernel->panel_columns ? FPLT_PANELS

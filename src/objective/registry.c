@@ -6,6 +6,7 @@
 #include "fedplt/objective.h"
 #include "objective/objective.h"
 #include "objective/objective_access.h"
+#include "objective/random_intercept.h"
 
 static void join(char *list, size_t room, const char *name)
 {
@@ -55,6 +56,16 @@ const char *fplt__loss_lacks(const fplt__loss *loss)
     return NULL;
 }
 
+int fplt__loss_has(const fplt__loss *loss, const char *setting)
+{
+    return loss->parameter && strcmp(loss->parameter, setting) == 0;
+}
+
+size_t fplt__loss_room(const fplt__loss *loss, double parameter)
+{
+    return !loss->whole ? 0 : loss->room ? loss->room(parameter) : 3;
+}
+
 size_t fplt__loss_shared(const fplt__loss *loss, size_t classes)
 {
     return loss->shared ? loss->shared(classes) : 0;
@@ -88,7 +99,21 @@ const char *fplt__loss_name(size_t index, const char **help)
 int fplt__loss_takes_intercept(const char *name)
 {
     const fplt__loss *loss;
-    return !fplt__loss_find(name, &loss, NULL) && !loss->whole;
+    return !fplt__loss_find(name, &loss, NULL) && !loss->hazards;
+}
+
+int fplt__loss_is_clustered(const char *name)
+{
+    const fplt__loss *loss;
+    return !fplt__loss_find(name, &loss, NULL) && loss->clustered;
+}
+
+uint32_t fplt__loss_points(const fplt_objective_settings *settings)
+{
+    const fplt__loss *loss;
+    int has =
+        !fplt__loss_find(settings->loss, &loss, NULL) && fplt__loss_has(loss, "quadrature-points");
+    return !has ? 0 : settings->quadrature_points ? settings->quadrature_points : FPLT__NODES;
 }
 
 int fplt__objective_is_unbounded(const fplt_objective *objective)

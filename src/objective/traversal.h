@@ -14,7 +14,7 @@ typedef struct fplt__records_room {
     double *margins, *others; /* margins of a record * chunk */
     double *label, *number;   /* chunk: of a minibatch */
     double *rows;             /* chunk dense rows, of a minibatch */
-    double *whole;            /* 2 * chunk, of a whole loss */
+    double *whole;            /* fplt__loss_room * chunk, of a whole loss */
     double *weights, *directions,
         *sums;       /* outputs * columns, used where gathered: nothing is shared there */
     double *partial; /* part_stride for every part but the first */
@@ -50,7 +50,8 @@ static inline size_t fplt__records_scratch(const fplt_objective *o)
 {
     return 2 * (fplt__objective_margins(o) + 1) * o->chunk + fplt__records_batch_room(o) +
            (fplt__records_gathers(o) ? 3 * o->outputs * o->columns : 0) +
-           (o->loss->whole ? 3 * o->chunk : 0) + (o->parts - 1) * fplt__records_part_stride(o);
+           fplt__loss_room(o->loss, o->parameter) * o->chunk +
+           (o->parts - 1) * fplt__records_part_stride(o);
 }
 
 static inline fplt__records_room fplt__records_divide(const fplt_objective *o, double *scratch)
@@ -109,6 +110,7 @@ static inline fplt__block fplt__records_block_of(const fplt_objective *o,
         .negative = negative,
         .weight = weight,
         .room = room->whole,
+        .rule = o->rule,
     };
 }
 
@@ -117,10 +119,12 @@ static inline fplt__block fplt__records_block_at(const fplt_objective *o, const 
 {
     size_t left = shard->matrix.rows - first;
     int flips = o->loss->flips;
-    return fplt__records_block_of(o, room, left < o->chunk ? left : o->chunk,
-                                  flips ? NULL : shard->label + first,
-                                  flips ? shard->negative + first : NULL,
-                                  shard->weight ? shard->weight + first : NULL);
+    fplt__block block = fplt__records_block_of(o, room, left < o->chunk ? left : o->chunk,
+                                               flips ? NULL : shard->label + first,
+                                               flips ? shard->negative + first : NULL,
+                                               shard->weight ? shard->weight + first : NULL);
+    block.cluster = shard->cluster ? shard->cluster + first : NULL;
+    return block;
 }
 
 /* The margins that all records share. */

@@ -425,14 +425,33 @@ fplt_status fplt__authority_version(fplt__authority *authority, uint64_t *versio
     return FPLT_OK;
 }
 
+/* Whether the dates of a certificate are against it, by this machine's clock. */
+static int judge_dates(const fplt__identity *identity, char *why, size_t size)
+{
+    time_t now = time(NULL);
+    char date[16], today[16];
+    int has_ended = now > identity->ends;
+    if (!has_ended && now >= identity->begins)
+        return 0;
+    fplt__date(has_ended ? identity->ends : identity->begins, date);
+    fplt__date(now, today);
+    snprintf(why, size,
+             has_ended
+                 ? "the certificate of %s expired on %s, and the coordinator's clock says %s; "
+                   "ask for a new invitation, or set that clock"
+                 : "the certificate of %s is valid from %s, but the coordinator's clock says "
+                   "%s; set that clock",
+             identity->name, date, today);
+    return 1;
+}
+
 fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identity *identity,
-                                  char *why, size_t size, fplt_error *error)
+                                  char *why, size_t size, int *final, fplt_error *error)
 {
     sqlite3_stmt *found;
     int row = 0, revoked = 0;
-    time_t now = time(NULL);
-    char date[16];
     *why = 0;
+    *final = 1;
     fplt_status status = fplt__table_ask(authority->table, &found, error,
                                          "SELECT revoked FROM issued WHERE serial = ?", "b",
                                          identity->serial, sizeof identity->serial);
@@ -442,7 +461,6 @@ fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identi
         revoked = sqlite3_column_int(found, 0);
         fplt__table_done(found);
     }
-    fplt__date(now > identity->ends ? identity->ends : identity->begins, date);
     if (identity->role != FPLT_ROLE_AGENT ||
         strcmp(identity->federation, authority->federation) != 0)
         snprintf(why, size, "this certificate is not one of an agent of the federation %s",
@@ -455,12 +473,8 @@ fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identi
     else if (revoked)
         snprintf(why, size, "the certificate of %s was revoked; ask the coordinator why",
                  identity->name);
-    else if (now > identity->ends)
-        snprintf(why, size, "the certificate of %s expired on %s; ask for a new invitation",
-                 identity->name, date);
-    else if (now < identity->begins)
-        snprintf(why, size, "the certificate of %s is valid from %s only; is a clock wrong?",
-                 identity->name, date);
+    else
+        *final = !judge_dates(identity, why, size);
     return FPLT_OK;
 }
 

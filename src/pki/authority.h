@@ -48,9 +48,10 @@ fplt_status fplt__authority_revoke(fplt__authority *authority, const char *name,
 /* A number that changes whenever any process has changed the table. */
 fplt_status fplt__authority_version(fplt__authority *authority, uint64_t *version,
                                     fplt_error *error);
-/* Whether a certificate may be used now: a sentence why not, empty if it may. */
+/* Whether a certificate may be used now: a sentence why not, empty if it may. `final` is 0 where only the dates are against
+ * it: this machine's clock may be wrong, and the certificate is in force again once the clock is set. */
 fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identity *identity,
-                                  char *why, size_t size, fplt_error *error);
+                                  char *why, size_t size, int *final, fplt_error *error);
 
 typedef struct fplt__member {
     char name[FPLT_NAME_SIZE];

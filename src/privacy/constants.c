@@ -21,6 +21,7 @@ static const struct loss {
     {"logistic", 1, 0.25, 0, 1, 0},   {"softmax", 1.4142135623730951, 0.5, 0, 0, 0},
     {"huber", 1, 1, 1, 1, 0},         {"least-squares", 0, 1, 0, 1, 0},
     {"squared-hinge", 0, 1, 0, 1, 0}, {"poisson", 0, 1, 0, 1, 1},
+    {"custom", 0, 0, 0, 0, 0}, /* a caller's own cost: nothing is known but the clip */
 };
 
 enum { LARGEST_PREDICTOR = 700 };
@@ -55,7 +56,7 @@ fplt_status fplt__privacy_loss_constants(const fplt_privacy_loss *loss,
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "there are no constants for the loss '%.80s', so that no privacy "
                               "claim can be made with it; it must be one of logistic, softmax, "
-                              "huber, least-squares, squared-hinge, poisson",
+                              "huber, least-squares, squared-hinge, poisson, custom",
                               loss->name);
     fplt_status status = valid(loss, row, error);
     if (status)
@@ -73,7 +74,8 @@ fplt_status fplt__privacy_loss_constants(const fplt_privacy_loss *loss,
     int clipped = loss->clip > 0 && loss->clip < bound;
     constants->gradient = clipped ? loss->clip : bound;
     constants->sensitivity = 2 * constants->gradient;
-    constants->curvature = row->curvature * norm * norm;
+    constants->curves = row->curvature > 0;
+    constants->curvature = constants->curves ? row->curvature * norm * norm : 1;
     if (row->exponential)
         constants->curvature *= exp(loss->predictor_bound);
     constants->contraction = row->one_margin || !clipped;

@@ -38,11 +38,22 @@ static const char *const used_before =
     "The runs on the same records before this one are those that the agents' ledgers list; any "
     "other adds to the loss.";
 
-static json_t *assumptions_json(const fplt__certificate_run *run)
+/* Of a caller's own cost, in place of the first two. */
+static const char *const own_assumptions[] = {
+    "The number of agents, the number of records of each agent and the code of the cost are "
+    "public.",
+    "The gradient that the cost gives for a record depends on the parameters and on that record "
+    "alone; the program shortens it to the stated clip, but cannot check the code that computes "
+    "it.",
+};
+
+static json_t *assumptions_json(const fplt_promise_view *view, const fplt__certificate_run *run)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < sizeof assumptions / sizeof *assumptions; i++)
-        json_array_append_new(array, json_string(assumptions[i]));
+        json_array_append_new(array,
+                              json_string(i < 2 && !view->constants.curves ? own_assumptions[i]
+                                                                           : assumptions[i]));
     json_array_insert_new(
         array, 2, json_string(run->released_start ? FPLT_CERTIFICATE_RELEASED : public_start));
     json_array_append_new(array, json_string(run->accounts ? used_before : used_once));
@@ -152,15 +163,17 @@ static json_t *mechanism_json(const fplt_promise_view *view)
 {
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
     double tau = fplt__promise_least_tau(view), deviation = sqrt(2 * mechanism->step) * tau;
+    int curves = view->constants.curves;
     return json_pack(
-        "{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:I, s:b, s:I, s:f, s:f, s:f, s:b, s:{s:I, "
+        "{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:I, s:b, s:I, s:f, s:o, s:o, s:b, s:{s:I, "
         "s:f}}",
         "algorithm", view->algorithm->name, "parameters", parameters_json(view), "solver",
         view->solver->name, "step", mechanism->step, "tau", tau, "noise_deviation", deviation,
         "sensitivity", view->constants.sensitivity, "contraction", mechanism->contraction, "epochs",
         (json_int_t)view->epochs, "epochs_drawn", view->drawn_epochs, "rounds",
         (json_int_t)mechanism->rounds, "inverse_rho", mechanism->inverse_rho, "strong_convexity",
-        mechanism->strong_convexity, "smoothness", mechanism->smoothness, "theorem_f_applies",
+        real(curves ? mechanism->strong_convexity : NAN), "smoothness",
+        real(curves ? mechanism->smoothness : NAN), "theorem_f_applies",
         mechanism->full_participation, "lattice", "deviation", (json_int_t)FPLT_NOISE_SCALE,
         "spacing", deviation / FPLT_NOISE_SCALE);
 }
@@ -284,7 +297,7 @@ static json_t *document_of(const fplt_promise_view *view, const fplt__certificat
                      problem_json(view), "participation", "rule", view->participation, "full",
                      view->full, "least", (json_int_t)view->least_cohort, "agents", agents, "noise",
                      view->secure ? FPLT_CERTIFICATE_SECURE : FPLT_CERTIFICATE_SEEDED,
-                     "assumptions", assumptions_json(run), "model", "blake2b",
+                     "assumptions", assumptions_json(view, run), "model", "blake2b",
                      hex_json(run->model, sizeof run->model), "dimension",
                      (json_int_t)view->mechanism.dimension);
 }

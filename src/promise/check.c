@@ -13,6 +13,7 @@
 #include "fedplt/schema.h"
 #include "data/schema_access.h"
 #include "job/job.h"
+#include "objective/objective_access.h"
 #include "promise/plan.h"
 #include "promise/promise.h"
 
@@ -20,7 +21,7 @@ const fplt_setting fplt__promise_table[] = {
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0,
      .needs = "rounds!=0"},
-    {"privacy.delta", FPLT_REAL, FPLT_ABOVE, "1e-5", 0, 0.1, NULL,
+    {"privacy.delta", FPLT_REAL, FPLT_ABOVE, FPLT__PROMISE_DELTA, 0, 0.1, NULL,
      "the delta of the promise; it should be below 1 over the number of records", 0, 0,
      .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.group", FPLT_INTEGER, 0, "1", 1, 9007199254740992.0, NULL,
@@ -346,15 +347,23 @@ static fplt_status find_rows(const fplt_settings *settings, double *rows, fplt_e
     return FPLT_OK;
 }
 
+static int has_own_costs(const fplt_job_source *source)
+{
+    return source->objective || source->own_costs;
+}
+
 static fplt_status check_source(const fplt_job_source *source, fplt_error *error)
 {
-    const char *what = source->objective ? "own costs"
-                       : source->solver  ? "a custom solver"
-                       : source->start   ? "a given starting point"
-                                         : NULL;
-    const char *reason = source->objective ? "nothing is known of what a record can change in them"
-                         : source->solver  ? "its noise cannot be vouched for"
-                                           : "nothing is known of what it was computed from";
+    int hides = source->objective && !fplt__objective_gives_records(source->objective);
+    const char *what = hides            ? "own costs without record_gradients"
+                       : source->solver ? "a custom solver"
+                       : source->start  ? "a given starting point"
+                                        : NULL;
+    const char *reason = hides ? "without the gradients of single records, which the library "
+                                 "shortens, nothing is known "
+                                 "of what a record can change"
+                         : source->solver ? "its noise cannot be vouched for"
+                                          : "nothing is known of what it was computed from";
     return what ? fplt_error_set(error, FPLT_UNSUPPORTED, "%s cannot be used with privacy: %s",
                                  what, reason)
                 : FPLT_OK;
@@ -490,6 +499,62 @@ static fplt_status declare_formula(const fplt_settings *settings, const fplt_sch
                           fplt__settings_origin(settings, "formula"));
 }
 
+/* Of own costs nothing is known but that their records' gradients are shortened: no rule finds these. */
+static fplt_status check_own_costs(const fplt_settings *settings, fplt_error *error)
+{
+    static const struct {
+        const char *name, *reason;
+    } needed[] = {
+        {"clip", "the norm that the gradient of every record is shortened to, from knowledge and "
+                 "not from the data"},
+        {"gamma", "nothing is known of how such costs curve"},
+        {"rounds", "nothing is known of how soon such costs are minimised"},
+    };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!fplt__promise_is_given(settings, needed[i].name) ||
+            fplt_settings_real(settings, "clip") == 0)
+            return fplt_error_set(error, FPLT_UNSUPPORTED,
+                                  "privacy: a promise for own costs needs %s: %s", needed[i].name,
+                                  needed[i].reason);
+    if (fplt_settings_given(settings, "privacy.rows"))
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "%s: privacy.rows has no effect on own costs, whose rows the program does "
+            "not see; leave it out, clip bounds the gradients",
+            fplt__settings_origin(settings, "privacy.rows"));
+    return FPLT_OK;
+}
+
+/* Fed-PLT and its kin choose rho by the curvature. */
+static fplt_status check_own_algorithm(const fplt_settings *settings,
+                                       const fplt_algorithm *algorithm, fplt_error *error)
+{
+    if (algorithm || !fplt__settings_find(settings, "rho") ||
+        fplt__promise_is_given(settings, "rho"))
+        return FPLT_OK;
+    return fplt_error_set(
+        error, FPLT_UNSUPPORTED,
+        "privacy: a promise for own costs needs rho: nothing is known of how such "
+        "costs curve; or take `algorithm: fedavg`, which has none");
+}
+
+/* Of own costs there are no declarations: their gradients are shortened, and steps are charged one by one. */
+static fplt_status prepare_own(const fplt_settings *settings, fplt_job_source *source,
+                               fplt_error *error)
+{
+    fplt_status status;
+    if ((status = check_source(source, error)) || (status = refuse_conflicts(settings, error)) ||
+        (status = check_solver(settings, error)) || (status = check_own_costs(settings, error)))
+        return status;
+    source->public_only = 1;
+    if (!fplt__promise_is_given(settings, "solver"))
+        source->solver = fplt_solver_find("noisy");
+    source->algorithm = choose_algorithm(settings);
+    source->clip = fplt_settings_real(settings, "clip");
+    source->radius = 1; /* of rows that nobody sees */
+    return check_own_algorithm(settings, source->algorithm, error);
+}
+
 /* What a promise sets where the settings do not say. */
 static fplt_status prepare_declared(const fplt_settings *settings, const fplt_schema *schema,
                                     const fplt_design *design, fplt_job_source *source,
@@ -536,6 +601,8 @@ fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source 
     fplt_status status = check_section(settings, error);
     if (status || !fplt__promise_wanted(settings))
         return status;
+    if (has_own_costs(source))
+        return prepare_own(settings, source, error);
     const fplt_schema *own =
         source->schema || !source->dataset ? source->schema : fplt__dataset_schema(source->dataset);
     if (own)

@@ -192,16 +192,17 @@ static fplt_status plan_job(const fplt_settings *settings, const fplt_job_view *
                             uint64_t *records, const char **names, fplt_promise **out,
                             fplt_error *error)
 {
-    if (fplt_dataset_all(job->training).weight)
+    int has_rows = job->training != NULL; /* own costs have none */
+    if (has_rows && fplt_dataset_all(job->training).weight)
         return fplt__promise_refuse_weights(error);
     fplt_roster roster = {.agents = fplt_objective_agents(job->objective),
                           .records = records,
                           .names = names,
-                          .schema = fplt__dataset_schema(job->training)};
+                          .schema = has_rows ? fplt__dataset_schema(job->training) : NULL};
     struct fplt__promise_problem problem = {.roster = &roster,
                                             .dimension = fplt_objective_dimension(job->objective),
                                             .cost = job->cost,
-                                            .radius = job->transform->radius,
+                                            .radius = has_rows ? job->transform->radius : 1,
                                             .algorithm = job->run.algorithm,
                                             .training = job->run.training,
                                             .rounds = job->run.rounds,
@@ -209,7 +210,7 @@ static fplt_status plan_job(const fplt_settings *settings, const fplt_job_view *
                                             .prox = job->prox};
     for (uint32_t i = 0; i < roster.agents; i++) {
         records[i] = fplt_objective_records(job->objective, i);
-        names[i] = fplt_dataset_agent_name(job->training, i);
+        names[i] = has_rows ? fplt_dataset_agent_name(job->training, i) : NULL;
     }
     return make_plan(settings, &problem, out, error);
 }

@@ -82,6 +82,8 @@ double fplt__promise_unit(const fplt_promise_view *view);
  * fplt__promise_check_sums() refuses. Needs `epochs` and, for secagg-sum, colluders, threshold and most. */
 fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *error);
 
+/* The delta of a promise where none is given. */
+#define FPLT__PROMISE_DELTA "1e-5"
 /* privacy.epsilon, privacy.delta, privacy.threat ... */
 extern const fplt_setting fplt__promise_table[];
 

@@ -32,7 +32,7 @@ typedef struct fplt__leader fplt__leader;
  *     FORMING  PLANNED  PLAN, after all consents and all facts
  *     FORMING  ENDED    REFUSE
  *     PLANNED  ENDED    REFUSE, of a run that a member refused and that does not wait for it
- *     FORMING  DONE     CONCLUDE, of an analysis
+ *     FORMING  DONE     CONCLUDE, of an analysis or of a run that begins a validation
  *     PLANNED  ROUND    all members have consented to the plan
  *     ROUND    ROUND    the round closes, empty where it is void
  *     ROUND    REPAIR   a member lost its state and others depend on it; or opened with --repair

@@ -62,11 +62,12 @@ static void add_verdict(fplt__leader *leader, fplt__reply *reply, uint32_t i, ui
     fplt__shared_release(body);
 }
 
-/* The end of an analysis has no model. */
-static void add_end_of_analysis(fplt__leader *leader, fplt__reply *reply, uint32_t i)
+/* The end of a run that was concluded without rounds has no model. */
+static void add_end_without_model(fplt__leader *leader, fplt__reply *reply, uint32_t i)
 {
     uint8_t head[FPLT__FRAME_HEAD];
     fplt__frame frame = {.kind = FPLT__END,
+                         .exchange = (unsigned)fplt__leader_follows(leader),
                          .encoding = FPLT__DOUBLES,
                          .member_index = i,
                          .cohort = leader->settings.members,
@@ -81,7 +82,7 @@ static void add_end(fplt__leader *leader, fplt__reply *reply, uint32_t i)
     uint8_t head[FPLT__FRAME_HEAD];
     fplt__shared *model = NULL;
     if (!leader->plan.hub) {
-        add_end_of_analysis(leader, reply, i);
+        add_end_without_model(leader, reply, i);
         return;
     }
     fplt__repair_head(leader, i, head, &model);

@@ -148,7 +148,7 @@ fplt_status fplt__inference_make(const fplt_objective *objective, fplt_engine *e
 
 static const char *ratio_name(const fplt_model *model)
 {
-    if (model->kind->whole)
+    if (model->kind->hazards)
         return "hazard_ratio";
     if (model->kind->counts)
         return "rate_ratio";
@@ -237,6 +237,17 @@ static const char *name_of(const fplt_model *model, size_t feature, char *room, 
                                           : "(intercept)";
 }
 
+/* No test, and the interval that the quantity has. */
+static void add_interval(const fplt_model *model, size_t which, double value, double half,
+                         fplt_table *table)
+{
+    double low, high;
+    fplt__quantity_interval(model, which, value, half, &low, &high);
+    add_missing(table, 2);
+    fplt__table_number(table, low, 5);
+    fplt__table_number(table, high, 5);
+}
+
 /* What the loss shows of coordinates that all rows share: no ratios, and tests where they mean something. */
 static fplt_status add_quantities(const fplt_model *model, const fplt__estimates *made,
                                   const struct form *form, fplt_table *table, fplt_error *error)
@@ -253,7 +264,8 @@ static fplt_status add_quantities(const fplt_model *model, const fplt__estimates
         fplt__quantity_name(model, i, room, sizeof room);
         fplt__table_text(table, room);
         add_line(table, &own, value, deviation);
-        add_missing(table, form->tests && !own.tests ? 4 : 0);
+        if (form->tests && !own.tests)
+            add_interval(model, i, value, form->reach * deviation, table);
         add_missing(table, form->ratio ? 1 + 2 * form->tests : 0);
     }
     return FPLT_OK;

@@ -106,7 +106,7 @@ static void compare(const fplt_model *model, fplt_fit *fit)
     const fplt_inference *inference = model->info.inference;
     double tested = fit->parameters - intercepts_of(model);
     double parameters = fit->parameters + (model->kind->dispersed != 0);
-    double observations = model->kind->whole ? fit->events : fit->rows;
+    double observations = model->kind->hazards ? fit->events : fit->rows;
     fit->aic = 2 * parameters - 2 * fit->log_likelihood;
     fit->bic = log(observations) * parameters - 2 * fit->log_likelihood;
     fit->null_log_likelihood = log_likelihood(model, inference->null_losses);

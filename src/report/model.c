@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "data/schema_access.h"
 #include "objective/loss.h"
+#include "objective/random_intercept.h"
 #include "report/inference.h"
 #include "fedplt/export.h"
 
@@ -138,6 +139,18 @@ static fplt_status check_info(const fplt_model_info *info, const fplt__loss **ki
                               "ties is '%.80s' with the loss %s, but it must be efron or breslow "
                               "with the loss cox",
                               info->ties, info->loss);
+    if (info->cluster && !(*kind)->clustered)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "cluster is '%.80s', but the loss %s has no random intercept of "
+                              "clusters",
+                              info->cluster, info->loss);
+    int points = fplt__loss_has(*kind, "quadrature-points");
+    if (points ? info->quadrature_points < 1 || info->quadrature_points > FPLT__NODES_MAX
+               : info->quadrature_points != 0)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "quadrature_points is %u with the loss %s, but it must be between 1 "
+                              "and %d with mixed-logistic and mixed-poisson, and absent otherwise",
+                              info->quadrature_points, info->loss, FPLT__NODES_MAX);
     if ((status = check_transform(info, error)) || (status = check_schema(info, error)))
         return status;
     return check_finite(info->weights, info->dimension, "weights", error);
@@ -204,6 +217,7 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
         (status = copy_text(info->row_weight, &model->row_weight, error)) ||
         (status = copy_text(info->ties, &model->ties, error)) ||
         (status = copy_text(info->id, &model->id, error)) ||
+        (status = copy_text(info->cluster, &model->cluster, error)) ||
         (status = copy_text(info->missing_codes, &model->missing_codes, error)) ||
         (status = copy_text(info->dates, &model->dates, error)) ||
         (status = copy_names(info->reference_levels, info->reference_count, &model->references,
@@ -222,6 +236,7 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
     model->info.row_weight = model->row_weight;
     model->info.ties = model->ties;
     model->info.id = model->id;
+    model->info.cluster = model->cluster;
     model->info.missing_codes = model->missing_codes;
     model->info.dates = model->dates;
     model->info.reference_levels = (const char *const *)model->references;
@@ -286,6 +301,7 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->site);
     fplt__free(model->labels);
     fplt__free(model->row_weight);
+    fplt__free(model->cluster);
     fplt__free(model->ties);
     fplt__free(model->id);
     fplt__free(model->missing_codes);

@@ -18,7 +18,7 @@ struct fplt_model {
     uint32_t outputs;
     fplt_transform transform;
     fplt_schema *schema;
-    char *loss, *label, *site, *labels, *program, *training, *row_weight, *id, *ties;
+    char *loss, *label, *site, *labels, *program, *training, *row_weight, *id, *ties, *cluster;
     char *missing_codes, *dates;
     char **feature_names, **class_names, **references;
     double *weights;

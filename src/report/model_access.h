@@ -2,6 +2,8 @@
 #ifndef FPLT_REPORT_MODEL_ACCESS_H
 #define FPLT_REPORT_MODEL_ACCESS_H
 
+#include <jansson.h>
+
 #include "fedplt/job.h"
 #include "fedplt/assessment.h"
 #include "fedplt/model.h"
@@ -59,6 +61,8 @@ typedef struct fplt__validated {
     double loss, error;  /* mean held-out loss, and the standard error of that mean */
 } fplt__validated;
 
+/* As the record has it, under `validated`; a new reference, or NULL. */
+json_t *fplt__validated_json(const fplt__validated *validated);
 /* Puts it into the training record of a model of a run; does nothing for a model that has none. */
 fplt_status fplt__model_add_validation(fplt_model *model, const fplt__validated *validated,
                                        fplt_error *error);

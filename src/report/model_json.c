@@ -102,6 +102,11 @@ static json_t *with_rest(json_t *document, const fplt_model_info *info)
     int failed = 0;
     if (info->row_weight)
         failed |= json_object_set_new(reading, "row_weight", json_string(info->row_weight));
+    if (info->cluster)
+        failed |= json_object_set_new(reading, "cluster", json_string(info->cluster));
+    if (info->quadrature_points)
+        failed |= json_object_set_new(document, "quadrature_points",
+                                      json_integer(info->quadrature_points));
     if (info->id)
         failed |= json_object_set_new(reading, "id", json_string(info->id));
     if (info->ties)
@@ -423,6 +428,9 @@ static fplt_status take_reading(struct draft *draft, const json_t *root, fplt_er
     if (json_object_get(object, "id") &&
         (status = take_text(draft, object, "id", TEXT_OR_NULL, &info->id, error)))
         return status;
+    if (json_object_get(object, "cluster") &&
+        (status = take_text(draft, object, "cluster", TEXT, &info->cluster, error)))
+        return status;
     if (json_object_get(object, "missing_codes") &&
         (status = take_text(draft, object, "missing_codes", TEXT, &info->missing_codes, error)))
         return status;
@@ -476,6 +484,21 @@ static fplt_status take_training(struct draft *draft, const json_t *root, fplt_e
     return FPLT_OK;
 }
 
+/* Absent in models of losses without quadrature. */
+static fplt_status take_points(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    double points = 0;
+    if (!json_object_get(root, "quadrature_points"))
+        return FPLT_OK;
+    fplt_status status = take_real(draft, root, "quadrature_points", &points, error);
+    if (!status && !(points >= 1 && points <= UINT32_MAX && points == floor(points)))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: quadrature_points is %g, but it must be a whole number above 0",
+                              draft->path, points);
+    draft->info.quadrature_points = (uint32_t)points;
+    return status;
+}
+
 static fplt_status take_all(struct draft *draft, const json_t *root, fplt_error *error)
 {
     fplt_model_info *info = &draft->info;
@@ -484,6 +507,7 @@ static fplt_status take_all(struct draft *draft, const json_t *root, fplt_error 
         (status = take_text(draft, root, "loss", TEXT, &info->loss, error)) ||
         (json_object_get(root, "ties") &&
          (status = take_text(draft, root, "ties", TEXT, &info->ties, error))) ||
+        (status = take_points(draft, root, error)) ||
         (status = take_real(draft, root, "huber_delta", &info->huber_delta, error)) ||
         (status = take_truth(draft, root, "intercept", &info->intercept, error)) ||
         (status = take_features(draft, root, error)) ||

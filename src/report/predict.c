@@ -42,6 +42,13 @@ static fplt_status check_fit(const fplt_model_info *info, const fplt_dataset *da
     return FPLT_OK;
 }
 
+/* Clusters are for the likelihood of labels alone; without their column there is none, but all else. */
+static void read_clusters(const fplt_model_info *info, int labelled, fplt_read_settings *read)
+{
+    read->cluster = labelled ? info->cluster : NULL;
+    read->cluster_if_there = 1;
+}
+
 static fplt_status read_declared(const fplt_model_info *info, const char *const *paths,
                                  size_t count, fplt_read_settings read, int labelled,
                                  fplt_dataset **dataset, fplt_error *error)
@@ -53,6 +60,7 @@ static fplt_status read_declared(const fplt_model_info *info, const char *const 
     read.schema = read.schema ? read.schema : info->schema;
     read.leave_out = 1;
     read.label = labelled ? NULL : "none";
+    read_clusters(info, labelled, &read);
     fplt_status status = fplt_dataset_read(paths, count, &read, dataset, error);
     return status ? status : check_fit(info, *dataset, labelled, error);
 }
@@ -84,6 +92,7 @@ static fplt_read_settings named_settings(const fplt_model_info *info, fplt_read_
         read.id = info->id;
         read.id_if_there = 1;
     }
+    read_clusters(info, labelled, &read);
     read.keep_missing = info->transform->fill && !read.drop_missing;
     if (labelled) {
         read.row_weight = read.row_weight ? read.row_weight : info->row_weight;

@@ -72,8 +72,30 @@ fplt_status fplt__quantity_estimate(const fplt_model *model, const fplt__estimat
     *deviation = sqrt(variance);
     if (is_unknown(model, *value, *deviation))
         *value = *deviation = NAN;
+    if (model->kind->display->boundary && *value == 0)
+        *deviation = NAN;
     fplt__free(slopes);
     return FPLT_OK;
+}
+
+static double logistic(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+void fplt__quantity_interval(const fplt_model *model, size_t which, double value, double half,
+                             double *low, double *high)
+{
+    const fplt__display *display = model->kind->display;
+    fplt__range range = display->range ? display->range(which) : FPLT__RANGE_ANY;
+    double ratio = exp(half / value), logit = log(value / (1 - value));
+    double step = half / (value * (1 - value));
+    *low = range == FPLT__RANGE_POSITIVE ? value / ratio
+           : range == FPLT__RANGE_SHARE  ? logistic(logit - step)
+                                         : NAN;
+    *high = range == FPLT__RANGE_POSITIVE ? value * ratio
+            : range == FPLT__RANGE_SHARE  ? logistic(logit + step)
+                                          : NAN;
 }
 
 fplt_status fplt__quantities_unknown(const fplt_model *model, const fplt__estimates *made,
@@ -86,6 +108,8 @@ fplt_status fplt__quantities_unknown(const fplt_model *model, const fplt__estima
         status = fplt__quantity_estimate(model, made, i, &value, &deviation, error);
         if (isnan(value))
             *sentence = model->kind->display->unknown;
+        if (i == 0 && value == 0)
+            *sentence = model->kind->display->boundary;
     }
     return status;
 }

@@ -15,7 +15,10 @@ double fplt__quantity_value(const fplt_model *model, size_t which, double interc
 fplt_status fplt__quantity_estimate(const fplt_model *model, const fplt__estimates *made,
                                     size_t which, double *value, double *deviation,
                                     fplt_error *error);
-/* A sentence where the data do not tell the size of a quantity, or NULL. */
+/* The ends of its interval on the scale of its range, from half the length of a symmetric one; NaN where it has none. */
+void fplt__quantity_interval(const fplt_model *model, size_t which, double value, double half,
+                             double *low, double *high);
+/* A sentence where the data do not tell the size of a quantity or the fit is at a boundary, or NULL. */
 fplt_status fplt__quantities_unknown(const fplt_model *model, const fplt__estimates *made,
                                      const char **sentence, fplt_error *error);
 

@@ -94,11 +94,13 @@ static void hold_others(const struct pooled *p)
 static fplt_status no_minimiser(const fplt__loss *kind, fplt_error *error)
 {
     const char *reason =
-        kind->counts && kind->shared
+        kind->clustered ? "a column, or a sum of columns, tells the labels of a class or of a "
+                          "count of 0 perfectly, or the rows have too few clusters"
+        : kind->counts && kind->shared
             ? "the counts vary no more than those of Poisson, or some columns tell "
               "perfectly which rows have a count of 0"
         : kind->counts   ? "some columns tell perfectly which rows have a count of 0"
-        : kind->whole    ? "a column, or a sum of columns, puts the events in their exact order"
+        : kind->hazards  ? "a column, or a sum of columns, puts the events in their exact order"
         : kind->probable ? "the columns separate the classes perfectly"
                          : "the cost has no single minimiser";
     return fplt_error_set(
@@ -343,5 +345,8 @@ fplt_objective_settings fplt__model_cost(const fplt_model *model)
     settings.predictor_bound = FPLT__NO_PREDICTOR_BOUND;
     settings.intercept = model->info.intercept;
     settings.ties = model->info.ties;
+    settings.weigh_rows = model->kind->clustered;
+    settings.cluster = model->info.cluster;
+    settings.quadrature_points = model->info.quadrature_points;
     return settings;
 }

@@ -40,6 +40,8 @@ size_t fplt__score_grid_numbers(size_t cells)
 
 struct counting {
     size_t cells;
+    double steep;
+    uint64_t beyond;    /* rows whose linear predictor is above it */
     uint64_t *count[2]; /* owned, of both classes: cells */
     uint64_t total[2];
     fplt__sum *sum;    /* loss, brier, predicted, and what is missing of the predicted to 1 */
@@ -48,9 +50,8 @@ struct counting {
 
 /* -log of the probability of the class that a row is of, from the difference of the scores: it does not vanish where the
  * probability is rounded to 0 or 1. */
-static double loss_of(const fplt_model *model, const double *scores, int second)
+static double loss_of(double margin, int second)
 {
-    double margin = model->outputs == 1 ? scores[0] : scores[1] - scores[0];
     double against = second ? -margin : margin;
     return against > 0 ? against + log1p(exp(-against)) : log1p(exp(against));
 }
@@ -61,8 +62,10 @@ static fplt_status count_row(struct counting *c, const fplt_model *model, const 
     double scores[2], probabilities[2], predicted;
     fplt__model_answer(model, rows, row, scores, probabilities, &predicted);
     int second = rows->label[row] > 0;
-    double p = probabilities[1], gap = p - second;
-    double terms[4] = {loss_of(model, scores, second), gap * gap, p, 1 - p};
+    double p = probabilities[1], gap = p - second,
+           margin = model->outputs == 1 ? scores[0] : scores[1] - scores[0];
+    double terms[4] = {loss_of(margin, second), gap * gap, p, 1 - p};
+    c->beyond += fabs(margin) > c->steep;
     size_t cell = p >= 1 ? c->cells - 1 : (size_t)(p * (double)c->cells);
     FPLT__ASSERT(cell < c->cells);
     c->count[second][cell]++;
@@ -117,6 +120,12 @@ static void merge_cells(const uint64_t *count, size_t cells, uint64_t minimum, d
     }
 }
 
+static int is_saturated(const struct counting *c, const fplt__score_grid *grid)
+{
+    double rows = (double)(c->total[0] + c->total[1]);
+    return grid->saturated > 0 && (double)c->beyond > grid->saturated * rows;
+}
+
 /* Whether no row has more than its share of a sum. */
 static int may_release_sums(const struct counting *c, double dominant)
 {
@@ -133,6 +142,7 @@ static fplt_status write_counts(const struct counting *c, const fplt__score_grid
 {
     size_t numbers = fplt__score_grid_numbers(c->cells);
     uint64_t minimum = grid->minimum > 1 ? grid->minimum : 1;
+    int is_open = !is_saturated(c, grid);
     fplt__sum *sum = NULL;
     double *out;
     fplt_status status = fplt__alloc_into(&out, numbers, sizeof *out, "counts", error);
@@ -141,8 +151,8 @@ static fplt_status write_counts(const struct counting *c, const fplt__score_grid
     if (!status) {
         out[ROWS] = (double)(c->total[0] + c->total[1]);
         out[MINIMUM] = (double)minimum;
-        out[HAS_SUMS] = may_release_sums(c, grid->dominant);
-        out[HAS_CLASSES] = c->total[0] >= minimum && c->total[1] >= minimum;
+        out[HAS_SUMS] = is_open && may_release_sums(c, grid->dominant);
+        out[HAS_CLASSES] = is_open && c->total[0] >= minimum && c->total[1] >= minimum;
         for (size_t k = 0; out[HAS_CLASSES] > 0 && k < 2; k++)
             merge_cells(c->count[k], c->cells, minimum, out + HEAD + k * c->cells);
         status = fplt__sum_add(sum, 0, out, numbers);
@@ -159,7 +169,7 @@ fplt_status fplt__score_grid_count(const fplt__score_grid *grid, const fplt_mode
                                    const fplt_dataset *dataset, uint32_t agent, uint64_t *words,
                                    fplt_error *error)
 {
-    struct counting c = {.cells = grid->cells};
+    struct counting c = {.cells = grid->cells, .steep = grid->steep};
     fplt_rows rows = fplt_dataset_shard(dataset, agent);
     fplt_status status = fplt__score_grid_check(model, grid->cells, error);
     if (!status && rows.weight)

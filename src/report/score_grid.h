@@ -17,6 +17,9 @@ typedef struct fplt__score_grid {
     size_t cells;    /* a multiple of FPLT__SCORE_GRID_BINS, MIN to MAX */
     size_t minimum;  /* rows of a class in a cell; 0 or 1: no cell is merged */
     double dominant; /* largest share of one row in a sum that is released; 0: no rule */
+    /* Sums and counts are released where at most the share `saturated` of the rows has a linear predictor above `steep` in
+     * absolute value; 0: no rule. A steeper model tells on which side of a plane each row is. */
+    double steep, saturated;
 } fplt__score_grid;
 
 /* FPLT_BAD_VALUE: another number of cells. FPLT_UNSUPPORTED: the model has not two classes with probabilities. */

@@ -198,12 +198,14 @@ static void add_notes(size_t cells, const char *const *names, size_t sites,
                             (unsigned long long)all->minimum);
     fplt__buffer_add(text, ". `a to b` are bounds.\n");
     if (!all->has_classes) {
-        fplt__buffer_add(text, "Classes withheld, because one has too few rows: ");
+        fplt__buffer_add(text, "Classes withheld, because one has too few rows, or the model "
+                               "is too steep: ");
         list_withheld(names, sites, each, 0, text);
         fplt__buffer_add(text, ".\n");
     }
     if (!all->has_sums) {
-        fplt__buffer_add(text, "Sums withheld, because one row dominates them: ");
+        fplt__buffer_add(text, "Sums withheld, because one row dominates them, or the model is "
+                               "too steep: ");
         list_withheld(names, sites, each, 1, text);
         fplt__buffer_add(text, ".\n");
     }

@@ -210,18 +210,21 @@ fplt_status fplt__model_add_record(fplt_model *model, const char *name, json_t *
     return keep_record(model->record, model, error);
 }
 
+json_t *fplt__validated_json(const fplt__validated *validated)
+{
+    return json_pack("{s:s, s:f, s:s, s:I, s:s, s:o, s:o, s:o}", "search", validated->search,
+                     "value", validated->value, "by", validated->by, "folds",
+                     (json_int_t)validated->folds, "measure", validated->measure, "quality",
+                     real(validated->quality), "loss", real(validated->loss), "std_error",
+                     real(validated->error));
+}
+
 fplt_status fplt__model_add_validation(fplt_model *model, const fplt__validated *validated,
                                        fplt_error *error)
 {
     if (!model->record)
         return FPLT_OK;
-    return fplt__model_add_record(
-        model, "validated",
-        json_pack("{s:s, s:f, s:s, s:I, s:s, s:o, s:o, s:o}", "search", validated->search, "value",
-                  validated->value, "by", validated->by, "folds", (json_int_t)validated->folds,
-                  "measure", validated->measure, "quality", real(validated->quality), "loss",
-                  real(validated->loss), "std_error", real(validated->error)),
-        error);
+    return fplt__model_add_record(model, "validated", fplt__validated_json(validated), error);
 }
 
 /* NULL where the default holds or is said. */
@@ -250,6 +253,8 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
         .loss = view->cost.loss,
         .huber_delta = view->cost.huber_delta,
         .ties = view->cost.ties,
+        .cluster = view->cost.cluster,
+        .quadrature_points = fplt__loss_points(&view->cost),
         .intercept = view->cost.intercept,
         .features = fplt_dataset_features(view->training),
         .classes = classes,

@@ -86,10 +86,13 @@ fplt_status fplt__leader_store_receipt(fplt__leader_store *store, const char *na
 typedef enum fplt__continuing {
     FPLT__CONTINUES_NOTHING, /* as the settings say */
     FPLT__CONTINUES_MODEL,   /* at the last model of the run before */
-    FPLT__CONTINUES_REFIT    /* there too, and without the penalty */
+    FPLT__CONTINUES_REFIT,   /* there too, and without the penalty */
+    FPLT__CONTINUES_FIT,     /* as the settings say, without one fold of a validation */
+    FPLT__CONTINUES_CHOSEN   /* as the settings say, with the penalty that a validation chose */
 } fplt__continuing;
 
-/* A run that follows from another: a member was excluded, rows of a member were withdrawn, or it is a refit. */
+/* A run that follows from another: a member was excluded, rows of a member were withdrawn, or it is a refit or part
+ * of a validation. */
 typedef struct fplt__succession {
     uint32_t base;         /* the run of the settings that `run` follows from */
     uint32_t run;          /* its number */

@@ -39,9 +39,12 @@ static fplt_status write_succession(fplt__leader_store *store, uint32_t ended,
     if (!status)
         status = next->run == ended ? forget_run(store, ended, error)
                                     : end_run(store, ended, sentence, error);
-    const char *word = *next->name                                ? "excluded"
-                       : next->continued == FPLT__CONTINUES_REFIT ? "refit"
-                                                                  : "withdrawn";
+    static const char *const words[] = {[FPLT__CONTINUES_NOTHING] = "excluded",
+                                        [FPLT__CONTINUES_MODEL] = "withdrawn",
+                                        [FPLT__CONTINUES_REFIT] = "refit",
+                                        [FPLT__CONTINUES_FIT] = "validation",
+                                        [FPLT__CONTINUES_CHOSEN] = "validation"};
+    const char *word = words[*next->name ? FPLT__CONTINUES_NOTHING : next->continued];
     for (uint32_t run = ended; !status && run <= next->run; run++)
         status = fplt__leader_store_add_event(store, run, 0, -1, word, sentence, error);
     return status;

@@ -10,7 +10,7 @@
 
 fplt_status fplt__hazard_check(const fplt_model *model, fplt_error *error)
 {
-    if (!model->kind->whole)
+    if (!model->kind->hazards)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the model is of the loss %s, but a hazard needs one of the loss cox",
                               model->info.loss);

@@ -13,21 +13,21 @@ enum { HEAD = 4, SUMS = 3 };
 
 /* ---- which numbers ---- */
 
-static const fplt__declared *strata_of(const fplt_describe_settings *settings)
+const fplt__declared *fplt__table_one_strata_by(const fplt_describe_settings *settings)
 {
     return settings->by ? fplt__study_declared(settings->read->schema, settings->by) : NULL;
 }
 
-static int is_described(const fplt_describe_settings *settings, const fplt__declared *column)
+int fplt__table_one_describes(const fplt_describe_settings *settings, const fplt__declared *column)
 {
     return fplt__one_declared_kind(column) != FPLT__ONE_ASIDE &&
            (!settings->by || strcmp(settings->by, column->name) != 0);
 }
 
 /* Columns of the table of counts: the strata and the rows without one, or all rows. */
-static size_t groups_of(const fplt_describe_settings *settings)
+size_t fplt__table_one_groups(const fplt_describe_settings *settings)
 {
-    const fplt__declared *by = strata_of(settings);
+    const fplt__declared *by = fplt__table_one_strata_by(settings);
     return by ? by->levels.names.count + 1 : 1;
 }
 
@@ -39,9 +39,9 @@ static size_t lines_of(const fplt__declared *column)
 uint64_t fplt__table_one_sent(const fplt_describe_settings *settings)
 {
     const fplt_schema *schema = settings->read->schema;
-    uint64_t groups = groups_of(settings), sum = HEAD + groups - 1;
+    uint64_t groups = fplt__table_one_groups(settings), sum = HEAD + groups - 1;
     for (size_t j = 0; j < schema->columns; j++)
-        if (is_described(settings, &schema->column[j])) {
+        if (fplt__table_one_describes(settings, &schema->column[j])) {
             sum += 2 * (lines_of(&schema->column[j]) + 1) * (groups + 1);
             sum += schema->column[j].bounded ? groups * (SUMS + settings->cells) : 0;
         }
@@ -53,7 +53,7 @@ uint64_t fplt__table_one_described(const fplt_describe_settings *settings)
     const fplt_schema *schema = settings->read->schema;
     uint64_t count = 0;
     for (size_t j = 0; j < schema->columns; j++)
-        count += (uint64_t)is_described(settings, &schema->column[j]);
+        count += (uint64_t)fplt__table_one_describes(settings, &schema->column[j]);
     return count;
 }
 
@@ -61,10 +61,11 @@ uint64_t fplt__table_one_described(const fplt_describe_settings *settings)
 uint64_t fplt__table_one_cost(const fplt_describe_settings *settings, uint64_t rows, size_t minimum)
 {
     const fplt_schema *schema = settings->read->schema;
-    uint64_t groups = groups_of(settings), most = rows / (minimum > 1 ? minimum : 1), sum = groups;
+    uint64_t groups = fplt__table_one_groups(settings), most = rows / (minimum > 1 ? minimum : 1),
+             sum = groups;
     uint64_t cells = settings->cells < most ? settings->cells : most;
     for (size_t j = 0; j < schema->columns; j++)
-        if (is_described(settings, &schema->column[j])) {
+        if (fplt__table_one_describes(settings, &schema->column[j])) {
             sum += lines_of(&schema->column[j]) * groups;
             sum += schema->column[j].bounded ? groups * (2 + cells) : 0;
         }
@@ -74,7 +75,7 @@ uint64_t fplt__table_one_cost(const fplt_describe_settings *settings, uint64_t r
 fplt_status fplt__table_one_check(const fplt_describe_settings *settings, fplt_error *error)
 {
     const fplt_schema *schema = settings->read->schema;
-    const fplt__declared *by = schema ? strata_of(settings) : NULL;
+    const fplt__declared *by = schema ? fplt__table_one_strata_by(settings) : NULL;
     if (!schema || schema->libsvm)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "describe: sites count the columns that a schema of a CSV file "
@@ -155,7 +156,7 @@ fplt_status fplt__table_one_export(const fplt_description *table, uint64_t *word
     const fplt_describe_settings *settings = &table->settings;
     const fplt_schema *schema = settings->read->schema;
     fplt__telling out = {words, 0};
-    size_t groups = groups_of(settings);
+    size_t groups = fplt__table_one_groups(settings);
     uint64_t *merged;
     fplt_status status =
         fplt__alloc_into(&merged, settings->cells, sizeof *merged, "a grid", error);
@@ -164,7 +165,7 @@ fplt_status fplt__table_one_export(const fplt_description *table, uint64_t *word
         put_site(&out, table);
     for (size_t i = 0; i < schema->columns && !status; i++) {
         const fplt__declared *column = &schema->column[i];
-        if (!is_described(settings, column))
+        if (!fplt__table_one_describes(settings, column))
             continue;
         uint32_t j = fplt__lookup_find(&table->names, fplt__span_of(column->name));
         if (j == FPLT__NOWHERE) {
@@ -280,7 +281,7 @@ static fplt_status take_columns(struct receiving *in, int has_counts, fplt_error
     fplt_status status = FPLT_OK;
     for (size_t i = 0; i < schema->columns && !status; i++) {
         const fplt__declared *column = &schema->column[i];
-        if (!is_described(&table->settings, column))
+        if (!fplt__table_one_describes(&table->settings, column))
             continue;
         uint32_t j = fplt__lookup_find(&table->names, fplt__span_of(column->name));
         if (has_counts)
@@ -302,7 +303,7 @@ static fplt_status take_site(fplt_description *table, uint32_t site, const uint6
     struct receiving in = {.table = table,
                            .site = site,
                            .told = {words, 0, 0},
-                           .groups = groups_of(&table->settings),
+                           .groups = fplt__table_one_groups(&table->settings),
                            .cells = cells};
     fplt_status status = FPLT_OK;
     if (has_counts) {
@@ -326,7 +327,8 @@ static fplt_status declare_table(fplt_description *table, const char *const *nam
 {
     const fplt_schema *schema = table->settings.read->schema;
     uint32_t number;
-    fplt_status status = fplt__one_declare_strata(table, strata_of(&table->settings), error);
+    fplt_status status =
+        fplt__one_declare_strata(table, fplt__table_one_strata_by(&table->settings), error);
     for (size_t j = 0; j < schema->columns && !status; j++)
         status = fplt__one_add_column(table, fplt__span_of(schema->column[j].name), &number, error);
     for (size_t s = 0; s < sites && !status; s++)

@@ -3,7 +3,14 @@
 #ifndef FPLT_STUDY_TABLE_ONE_WORDS_H
 #define FPLT_STUDY_TABLE_ONE_WORDS_H
 
+#include "data/schema.h"
 #include "study/table_one.h"
+
+/* Of settings with a schema: the column whose levels are the strata (NULL: none), whether a column is described, and the groups of
+ * rows: the strata and the rows without one, or all rows. */
+const fplt__declared *fplt__table_one_strata_by(const fplt_describe_settings *settings);
+int fplt__table_one_describes(const fplt_describe_settings *settings, const fplt__declared *column);
+size_t fplt__table_one_groups(const fplt_describe_settings *settings);
 
 /* Refuses settings that do not fix the numbers: no schema of a CSV file, no grid, tables of two columns, or strata that are not
  * declared levels. */

@@ -104,7 +104,7 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
         fplt_dataset_destroy(source.dataset);
         return status;
     }
-    trainer->in_memory = source.dataset != NULL;
+    trainer->in_memory = source.dataset || source.objective;
     source.rows_once |= !source.dataset; /* read here, and seen by nobody else */
     status = fplt_job_create_from(trainer->settings, 0, &source, &trainer->job, error);
     if (!status)
@@ -131,7 +131,8 @@ static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
         (ledger && (status = fplt__spending_create(settings, trainer->in_memory, view,
                                                    &trainer->spending, error))))
         return status;
-    const fplt_schema *schema = fplt__dataset_schema(trainer->view->training);
+    const fplt_dataset *rows = trainer->view->training; /* own costs have none */
+    const fplt_schema *schema = rows ? fplt__dataset_schema(rows) : NULL;
     trainer->about.schema = schema ? fplt__schema_digest(schema) : NULL;
     trainer->about.drafted = view->drafted;
     trainer->about.rounds = trainer->rounds;
@@ -321,8 +322,28 @@ static fplt_status promise_so_far(const fplt_trainer *trainer, uint64_t rounds,
     return fplt__promise_settle(view, error);
 }
 
+/* Own costs have no model: what is certified is {"loss": "custom", "weights": [...]}. */
+static fplt_status certify_weights(fplt_trainer *trainer, const fplt_promise_view *view,
+                                   const fplt_key *key, fplt_error *error)
+{
+    size_t n = fplt_objective_dimension(trainer->view->objective);
+    fplt_status status = fplt_trainer_weights(trainer, trainer->weights, error);
+    if (status)
+        return status;
+    json_t *document = json_pack("{s:s, s:[]}", "loss", view->loss.name, "weights");
+    json_t *list = json_object_get(document, "weights");
+    int failed = !list;
+    for (size_t j = 0; !failed && j < n; j++)
+        failed = json_array_append_new(list, json_real(trainer->weights[j])) != 0;
+    status = failed ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the weights")
+                    : fplt__certificate_bind(view, &trainer->about, key, document,
+                                             &trainer->document, error);
+    json_decref(document);
+    return status;
+}
+
 /* Certifies the model of the rounds so far; of the same rounds the certificate stays the same to the byte. Before the
- * first round there is nothing to certify. */
+ * first round there is nothing to certify. `model` is NULL where the costs are the caller's own. */
 static fplt_status certify(fplt_trainer *trainer, fplt_model *model, fplt_error *error)
 {
     uint64_t round = fplt_engine_counters(trainer->engine)->rounds;
@@ -336,8 +357,11 @@ static fplt_status certify(fplt_trainer *trainer, fplt_model *model, fplt_error 
         fplt__time_text(trainer->about.time);
     trainer->certified_at = round;
     json_decref(trainer->document);
-    return fplt__model_certify(model, &view, &trainer->about, trainer->signs ? &trainer->key : NULL,
-                               &trainer->document, error);
+    trainer->document = NULL;
+    const fplt_key *key = trainer->signs ? &trainer->key : NULL;
+    return model
+               ? fplt__model_certify(model, &view, &trainer->about, key, &trainer->document, error)
+               : certify_weights(trainer, &view, key, error);
 }
 
 /* The model and the record of its run. */
@@ -364,9 +388,16 @@ const char *fplt_trainer_certificate(fplt_trainer *trainer, fplt_error *error)
         error->status = FPLT_OK;
     fplt__free(trainer->certificate);
     trainer->certificate = NULL;
-    if (!trainer->plan || finish(trainer, NULL, &model, error))
+    if (!trainer->plan)
         return NULL;
-    fplt_model_destroy(model);
+    if (!trainer->view->training) {
+        if (certify(trainer, NULL, error))
+            return NULL;
+    } else {
+        if (finish(trainer, NULL, &model, error))
+            return NULL;
+        fplt_model_destroy(model);
+    }
     if (!trainer->document)
         return NULL;
     fplt__certificate_text(trainer->document, &trainer->certificate, error);

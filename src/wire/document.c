@@ -143,6 +143,7 @@ static json_t *proposal_json(const fplt__proposal *p)
     object = with_text(with_text(object, "purpose", p->purpose), "expires", p->expires);
     object = with_model(with_text(object, "excluded", p->excluded), &p->model);
     object = with_text(object, "refit", fplt__refit_words[p->refit]);
+    object = with_text(with_text(object, "validation", p->validation), "part", p->part);
     return with_dictionary(with_analysis(object, &p->analysis), p->dictionary);
 }
 

@@ -47,6 +47,9 @@ typedef enum fplt__refit_word {
     FPLT__REFIT_THIS     /* this run is one */
 } fplt__refit_word;
 
+/* Bytes of the text of a validation. */
+enum { FPLT__VALIDATION_TEXT = 2048 };
+
 /* Bytes of the model of an analysis. */
 enum { FPLT__ANALYSIS_MAX_MODEL = 4 << 20 };
 
@@ -77,6 +80,9 @@ typedef struct fplt__proposal {
     fplt__custom_model model;
     fplt__proposed_analysis analysis;
     fplt__refit_word refit;
+    /* Of the run that a validation begins with, its grid and folds; of a run that follows from it, which part of it it is
+     * (federation/plan/validation.h). Not looked into here; empty: none, and the text has no such key. */
+    char validation[FPLT__VALIDATION_TEXT], part[FPLT__WORD];
 } fplt__proposal;
 
 typedef struct fplt__agreement {

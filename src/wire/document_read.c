@@ -233,6 +233,8 @@ static fplt_status read_proposal(const json_t *object, fplt__proposal *p, fplt_e
     read_optional(&reader, "expires", p->expires, sizeof p->expires);
     read_excluded(&reader, p);
     read_refit(&reader, p);
+    read_optional(&reader, "validation", p->validation, sizeof p->validation);
+    read_optional(&reader, "part", p->part, sizeof p->part);
     read_model(&reader, &p->model);
     read_analysis(&reader, &p->analysis);
     return fplt__reader_close(&reader);

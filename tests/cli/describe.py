@@ -267,6 +267,64 @@ def forms_of_the_table(folder):
     assert "stage" not in run(folder, "describe", "t.yaml").stdout
 
 
+DECLARED = """columns:
+  site: site
+  age: {type: number, bounds: 18..98, missing: centre}
+  sex: {type: category, levels: [female, male]}
+  smoker: {type: category, levels: [never, past, now]}
+  stage: ignore
+  disease: {type: label, classes: ['no', 'yes']}
+"""
+
+
+@case
+def noise_is_added_and_charged(folder):
+    """Estimates with their noise beside pandas, the promise on the ledger, and what a budget refuses."""
+    frame = hospitals(folder, 4000)
+    (folder / "s.yaml").write_text(DECLARED)
+    words = ["describe", "d.csv", "--schema", "s.yaml", "--by", "disease", "--privacy.epsilon", 4]
+    ledger = ["--ledger", "l.db", "--privacy.budget", 5]
+    made = json.loads(run(folder, *words, *ledger, "--json").stdout)
+    lines = {(l["column"], l["level"], l["statistic"], l["site"], l["stratum"]): l for l in made["lines"]}
+    noise = made["count_deviation"]
+    for site in ("north", "south", "east"):
+        for stratum in ("no", "yes"):
+            rows = frame[(frame.site == site) & (frame.disease == stratum)]
+            truth = {(None, None, "rows"): len(rows), ("age", None, "missing"): rows.age.isna().sum()}
+            truth |= {("smoker", level, "rows"): (rows.smoker == level).sum() for level in ("never", "past", "now")}
+            for key, number in truth.items():
+                line = lines[(*key, site, stratum)]
+                assert abs(line["estimate"] - number) < 7 * noise + 1, (key, site, stratum, line, number)
+                assert line["low"] <= line["estimate"] <= line["high"], line
+            mean = lines[("age", None, "mean", site, stratum)]
+            assert mean["low"] - 12 < rows.age.mean() < mean["high"] + 12, (site, mean, rows.age.mean())
+    assert lines[(None, None, "rows", "north", None)]["low"] == (frame.site == "north").sum()
+    told = json.loads(run(folder, "privacy", "ledger", "l.db", "--json").stdout)
+    assert "4" in run(folder, "privacy", "ledger", "l.db").stdout and "Table 1" in json.dumps(told), told
+    again = run(folder, *words, *ledger, status=2)  # twice epsilon 4 is more than 5
+    assert not again.stdout and "5" in again.stderr, again.stderr
+    two = [json.loads(run(folder, *words, "--json").stdout)["lines"] for _ in range(2)]
+    assert two[0] != two[1]
+
+
+@case
+def what_privacy_refuses(folder):
+    hospitals(folder)
+    (folder / "s.yaml").write_text(DECLARED)
+    (folder / "p.yaml").write_text(DECLARED.replace("stage: ignore", "stage: {type: person, most: 3}"))
+    private = ["--privacy.epsilon", 1]
+    for words, status, says in (
+            (private, 2, "schema"), (["--schema", "s.yaml", *private, "--minimum", 5], 2, "--minimum: has no effect with privacy.epsilon"),
+            (["--schema", "s.yaml", *private, "--cross", "sex:disease"], 2, "two columns"),
+            (["--schema", "s.yaml", *private, "--by", "age"], 2, "declares levels"),
+            (["--schema", "p.yaml", *private], 2, "a person may have 3 rows"),
+            (["--schema", "s.yaml", "--ledger", "l.db"], 2, "privacy.epsilon"),
+            (["--schema", "s.yaml", "--privacy.epsilon", 1e-8, "--privacy.delta", 1e-12], 2, "fewer columns")):
+        said = run(folder, "describe", "d.csv", *words, status=status)
+        assert says in said.stderr and not said.stdout, (words, said.stderr)
+    assert not (folder / "l.db").exists()
+
+
 @case
 def mistakes_get_a_sentence(folder):
     hospitals(folder)

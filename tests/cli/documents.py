@@ -234,6 +234,9 @@ def of_describe(place):
     document = holds(place, "describe", "d.csv", "--by", "label", "--cross", "label:site", "--minimum", 3)
     assert len(document["strata"]) == 2 and document["cross"]
     holds(place, "describe", "d.csv")
+    made = json.loads(place.run("describe", "d.csv", "--schema", "d.schema.yaml", "--by", "label", "--privacy.epsilon", 3, "--json").stdout)
+    validator(FOLDER / "describe-private.schema.json").validate(made)
+    assert made["lines"] and any("draft" in note for note in made["notes"])
 
 
 def of_meta(place):
@@ -290,7 +293,7 @@ def every_command_with_json_has_a_schema_and_is_held_to_it(place):
     assert told == set(OF), f"no case or no --json: {told ^ set(OF)}"
     files = {path.name for path in FOLDER.glob("*.schema.json")}
     wanted = {schema_of(name).name for name in told} | {"privacy.schema.json", "model.schema.json",
-                                                           "model-custom.schema.json"}
+                                                           "model-custom.schema.json", "describe-private.schema.json"}
     assert files == wanted, f"no command or no schema: {files ^ wanted}"
 
 

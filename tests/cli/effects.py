@@ -10,7 +10,8 @@ program without that check) makes a difference of it, is one too. The echo of th
 parameters is no difference. Coordinators and agents are real ones on loopback: federation.yaml with its sections, and a
 site's settings in site.yaml and as flags, also beside private proposals. --all takes every context, and of train every
 setting beside every value of another one (--every: in every context, for hours); otherwise it is a few contexts, in
-which every row of the tables is seen, and CARELESS is left out. --only and --setting take a part of them, --show prints every answer.
+which every row of the tables is seen, and CARELESS is left out; without --only and --setting one row in three is drawn by
+FEDPLT_TESTS or by the clock (FEDPLT_TESTS=all: every row). --only and --setting take a part of them, --show prints every answer.
 Run from the root of the source tree.
 """
 import concurrent.futures
@@ -27,6 +28,7 @@ import tempfile
 import threading
 import zlib
 
+from cases import SEED, is_drawn
 from outcomes import ENDLESS, Led, Site, attempt
 
 WORDS = sys.argv[1:]
@@ -41,7 +43,7 @@ def option(name):
 VALUES = {
     "data": ["other.csv"], "agents": ["2", "7"], "features": ["2", "9"], "schema": ["narrow.schema.yaml"],
     "bounds": ["-50..50"], "label": ["x1", "none"], "site": ["none", "x2"], "labels": ["1=-1,-1=1", "1=7"],
-    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "missing-bounds": ["x1=-9..9"], "missing-cells": ["3"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
+    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "missing-bounds": ["x1=-9..9"], "missing-cells": ["3"], "random-intercept": ["x3"], "quadrature-points": ["1"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
     "row-weight": ["weight", "x3"], "site-intercept": ["1.5"], "formula": ["~ x1 * x2", "~ . + I(x1^2)"], "categories": ["x3", "x1"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
     "rows": ["9"], "unequal": ["0.5"], "spread": ["3"], "noise": ["3"], "lmin": ["0.3"], "lmax": ["3"],
     "classes": ["4"], "eps": ["0.2"], "huber-delta": ["0.1"], "predictor-bound": ["0.1"], "clip": ["0.05"],
@@ -61,7 +63,7 @@ VALUES = {
     "algorithms": ["fedprox,fedlin"], "parameters": ["fed-plt.rho=0.07"], "runs": ["3"], "points": ["3"],
     "tune-rounds": ["60"], "show": ["2"], "picture": ["OWN/drawn.svg"], "show-rounds": ["5"], "threshold": ["0.9"],
     "level": ["0.5"], "reference": ["x1=2"], "to": ["OWN/other.html"], "title": ["A title"], "test-share": ["0.5"], "resamples": ["20"],
-    "grid": ["0.2,2"], "folds": ["3"], "sensitivity": ["1"], "records": ["40"], "dimension": ["9"], "delta": ["1e-3"],
+    "grid": ["0.2,2"], "folds": ["3"], "fold-file": ["own-folds.csv"], "sensitivity": ["1"], "records": ["40"], "dimension": ["9"], "delta": ["1e-3"],
     "orders": ["3"], "batch-rate": ["0.2"], "epsilon": ["1"], "most-epochs": ["3"], "most-rounds": ["9"],
     "most": ["30"], "canary-agent": ["1"], "canary-record": ["1"], "confidence": ["0.9"], "epsilons": ["2"],
     "repeats": ["3"], "model": ["start.json"], "trust": ["site.pub"], "seeds": ["2"], "write": ["OWN/paper.md"],
@@ -376,6 +378,8 @@ class Search:
         """A short search sees a setting of train in three contexts, and what others share with it in some commands."""
         if self.whole:
             return command != "train" or self.every or self.covers(context, name, table)
+        if not is_drawn(3, command, name):
+            return False
         if command != "train" and name not in self.shared:
             return True
         draw = zlib.crc32(f"{command} {name}".encode())
@@ -433,6 +437,7 @@ def write_files(files):
 
     head = "site,label,x1,x2,x3,weight"
     write("own.csv", head, rows)
+    write("own-folds.csv", "site,row,fold", [(site, r + 1, r % 2) for site in range(4) for r in range(12 + site)])
     write("other.csv", head, rows[5:])
     write("far.csv", head, [(s, b, 1e7 + x, *rest) for s, b, x, *rest in rows])
     write("one.csv", head[5:], [row[1:] for row in rows])
@@ -672,7 +677,8 @@ def search(whole, every, only, setting, show):
                 if only in (None, command):
                     found.explore(command, quick + (more if whole else []), pool, setting)
             if only is None and setting is None:
-                list(pool.map(lambda row: found.elsewhere(examples, row), HERE))
+                list(pool.map(lambda row: found.elsewhere(examples, row),
+                              [row for row in HERE if whole or is_drawn(3, *map(str, row))]))
         return found
 
 
@@ -682,6 +688,7 @@ def main():
         for line in found.bad:
             print("# no context:", line)
     print(f"# {found.runs} runs, {len(found.seen)} settings of commands")
+    print(f"# FEDPLT_TESTS={SEED}")
     print("1..1")
     print("not ok" if found.findings else "ok", "1 - every setting that is taken has an effect")
     return found.findings > 0

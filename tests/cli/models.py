@@ -617,6 +617,26 @@ def validation_agrees_with_scikit_learn(folder):
 
 
 @case
+def folds_that_are_given_are_taken(folder):
+    """Folds of one validation, given to another with another seed, whole or one file a site, give the same numbers."""
+    run(folder, "data", "generate", "d.csv", "--agents", "3", "--features", "4", "--rows", "20", "--spread", "0.5")
+    words = ("validate", "--data", "d.csv", "--grid", "0.03,0.3", "--json", "--rounds", "30")
+    first = run(folder, *words, "--folds", "3", "--seed", "5", "--out", "first").stdout
+    assert run(folder, *words, "--seed", "6", "--folds", "3").stdout != first
+    head, *lines = (folder / "first/folds.csv").read_text().splitlines()
+    for site in range(3):
+        (folder / f"{site}.csv").write_text("\n".join([head, *lines[20 * site:20 * site + 20]]) + "\n")
+    for files in ("first/folds.csv", "0.csv,1.csv,2.csv"):
+        assert run(folder, *words, "--seed", "6", "--fold-file", files).stdout == first
+    for broken, sentence in ((lines[:-1], "59 rows have a fold"), (lines[1:], "row 2, but row 1 of site 1 is next"),
+                             ([*lines, "x,21,0"], "row 21"), ([*lines[:-1], "x,20,none"], "a fold from 0"),
+                             ([line[:-1] + ("0" if line[-1] == "1" else line[-1]) for line in lines], "fold 1 of 3 has no row")):
+        (folder / "broken.csv").write_text("\n".join([head, *broken]) + "\n")
+        refused = run(folder, *words, "--fold-file", "broken.csv", status=2)
+        assert sentence in refused.stderr, refused.stderr
+
+
+@case
 def a_baseline_of_many_sites_is_long(folder):
     run(folder, "data", "generate", "d.csv", "--generator", "planted", "--agents", "22", "--features", "3", "--rows", "40")
     found = json.loads(run(folder, "baseline", "--data", "d.csv", "--resamples", "5", "--json").stdout)["results"]

@@ -61,9 +61,10 @@ fplt_status fplt__authority_version(fplt__authority *own, uint64_t *version, fpl
 }
 
 fplt_status fplt__authority_judge(fplt__authority *own, const fplt__identity *identity, char *why,
-                                  size_t size, fplt_error *error)
+                                  size_t size, int *final, fplt_error *error)
 {
     (void)own, (void)error;
+    *final = 1;
     snprintf(why, size, "%s", strcmp(identity->name, "gone") == 0 ? "gone was revoked" : "");
     return FPLT_OK;
 }

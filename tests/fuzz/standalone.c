@@ -1,11 +1,12 @@
-/* Runs a fuzz target without libFuzzer: first over the files named on the command line, then over a
- * fixed number of mutations of them, always the same. Usage: target mutations file... */
+/* Runs a fuzz target without libFuzzer: first over the files named on the command line, then over mutations of them, of
+ * which the number is given and each is always the same. Usage: target mutations file... */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fedplt/random.h"
 #include "base/random.h"
+#include "drawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -113,6 +114,8 @@ int main(int count, char **arguments)
             run(files[known - 1].bytes, files[known - 1].size);
     }
     for (long i = 0; i < mutations && !failed; i++) {
+        if (!drawn_takes((uint64_t)i))
+            continue;
         fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, (uint64_t)i);
         const input *base = &files[below(&stream, known)];
         memcpy(changed.bytes, base->bytes, base->size);

@@ -149,6 +149,70 @@ if (requireNamespace("lme4", quietly = TRUE)) {
     keep("effects of sites in a balanced design", names = "a", coefficient = fit[[1]], std_error = fit[[2]], t = fit[[3]])
 }
 
+
+# Random intercepts. lme4 stops where its optimiser finds no decrease; Newton steps by differences of its own deviance, a
+# function of (sd, coefficients) or of the relative sd alone, go on.
+differences <- function(f, p, h) {
+    n <- length(p)
+    at <- function(i, s, j = i, t = 0) { q <- p; q[i] <- q[i] + s * h[i]; q[j] <- q[j] + t * h[j]; f(q) }
+    here <- f(p)
+    slope <- sapply(seq_len(n), function(i) (8 * (at(i, 1) - at(i, -1)) - at(i, 2) + at(i, -2)) / (12 * h[i]))
+    bent <- matrix(0, n, n)
+    for (i in seq_len(n)) for (j in seq_len(i)) {
+        cross <- function(s) (at(i, s, j, s) - at(i, s, j, -s) - at(i, -s, j, s) + at(i, -s, j, -s)) / (4 * s^2 * h[i] * h[j])
+        bent[i, j] <- bent[j, i] <- if (i == j) (16 * (at(i, 1) + at(i, -1)) - at(i, 2) - at(i, -2) - 30 * here) / (12 * h[i]^2)
+                                    else (4 * cross(1) - cross(2)) / 3
+    }
+    list(slope = slope, bent = bent)
+}
+improve <- function(f, p, scale) {
+    for (step in 1:4) {
+        now <- differences(f, p, scale)
+        p <- p - solve(now$bent, now$slope)
+    }
+    list(p = p, bent = differences(f, p, scale)$bent)
+}
+mixed <- function(case, formula, family, nodes, d, with = TRUE) {
+    control <- lme4::glmerControl(optimizer = "bobyqa", optCtrl = list(rhoend = 1e-9, maxfun = 1e5), tolPwrss = 1e-13,
+                                  check.conv.grad = "ignore")
+    fit <- lme4::glmer(formula, d, family, nAGQ = nodes, control = control)
+    deviance <- update(fit, devFunOnly = TRUE)
+    p <- c(lme4::getME(fit, "theta"), lme4::fixef(fit))
+    error <- sqrt(diag(as.matrix(vcov(fit))))
+    best <- improve(deviance, p, c(0.004, error / 60))
+    estimate <- best$p[-1]
+    covariance <- solve(best$bent / 2)
+    names(estimate) <- names(lme4::fixef(fit))
+    common <- list(case, names(estimate), estimate, sqrt(diag(covariance))[-1], sd = abs(best$p[1]), ratio = exp(estimate))
+    if (!with) return(do.call(keep_wald, common))
+    likelihood <- -deviance(best$p) / 2
+    do.call(keep_wald, c(common, log_likelihood = likelihood, aic = 2 * length(p) - 2 * likelihood, rows = nrow(d)))
+}
+mixed_linear <- function(case, formula, d) {
+    control <- lme4::lmerControl(optimizer = "bobyqa", optCtrl = list(rhoend = 1e-12), check.conv.singular = "ignore")
+    fit <- lme4::lmer(formula, d, REML = FALSE, control = control)
+    theta <- lme4::getME(fit, "theta")
+    if (theta > 1e-4) {
+        theta <- improve(update(fit, devFunOnly = TRUE), theta, 0.002)$p
+        fit <- update(fit, start = list(theta = theta),
+                      control = lme4::lmerControl(optimizer = NULL, calc.derivs = FALSE, check.conv.singular = "ignore"))
+    }
+    estimate <- lme4::fixef(fit)
+    keep_wald(case, names(estimate), estimate, sqrt(diag(as.matrix(vcov(fit)))), sd = c(theta * sigma(fit), sigma(fit)),
+              log_likelihood = as.numeric(logLik(fit)), aic = AIC(fit), bic = BIC(fit), rows = nobs(fit))
+}
+if (requireNamespace("lme4", quietly = TRUE)) {
+    d <- read("wards")
+    mixed("random intercept, logistic", y ~ a + b + (1 | ward), binomial, 10, d)
+    mixed("random intercept, logistic, Laplace", y ~ a + b + (1 | ward), binomial, 1, d)
+    mixed("random intercept, logistic, 25 nodes", y ~ a + b + (1 | ward), binomial, 25, d)
+    mixed("random intercept, Poisson", n ~ a + b + (1 | ward), poisson, 10, d, FALSE)
+    mixed("random intercept, Poisson, Laplace", n ~ a + b + (1 | ward), poisson, 1, d)
+    mixed("random intercept, Poisson, offset", n ~ a + b + offset(o) + (1 | ward), poisson, 10, d, FALSE)
+    mixed_linear("random intercept, linear", v ~ a + b + (1 | ward), d)
+    mixed_linear("random intercept, linear, singular", u ~ a + b + (1 | ward), d)
+}
+
 # Logistic regression
 d <- read("classes")
 general("logistic", glm(y ~ a + b + c, binomial, d, control = fine))

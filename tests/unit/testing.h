@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "drawn.h"
 #include "fedplt/status.h"
 
 #define GOLDEN "tests/golden"

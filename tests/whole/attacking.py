@@ -13,7 +13,7 @@ from federating import PROGRAM, SECONDS, check, found, log, stop
 federating.AGENTS = 2
 federating.DISCLOSURE = "strict"
 README_POLICY = {"rounds": 1000, "participants": 2}
-ALLOW_ALL = ["facts", "measure", "score", "information"]
+ALLOW_ALL = ["facts", "measure", "score", "information", "evaluate", "describe"]
 TRAIN = {"algorithm": "fedavg", "regulariser": "none", "weights": "agents", "intercept": "yes", "standardise": "no",
          "tolerance": "0", "rounds": "1", "epochs": "1", "eval-every": "0"}
 FEATURES = 3

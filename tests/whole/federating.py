@@ -2,8 +2,10 @@
 import csv
 import http.client
 import json
+import math
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -263,6 +265,35 @@ def all_cases(cases):
 def generate(folder):
     run("data", "generate", "all.csv", "--agents", str(AGENTS), "--rows", "40", "--seed", "3", cwd=folder)
     divide(folder)
+
+
+def relabel(folder, label_of):
+    """Other labels, from the features of a row."""
+    for file in (f"site{i}.csv" for i in range(AGENTS)):
+        with open(folder / file) as opened:
+            head, *rows = list(csv.reader(opened))
+        label = head.index("label")
+        rows = [[*row[:label], label_of([float(word) for word in row[:label] + row[label + 1:]]), *row[label + 1:]] for row in rows]
+        with open(folder / file, "w") as opened:
+            csv.writer(opened).writerows([head, *rows])
+
+
+def generate_overlapping(folder, rows=300):
+    """Rows whose classes overlap: the generator's own are nearly separated."""
+    draw = random.Random(5)
+    run("data", "generate", "all.csv", "--agents", str(AGENTS), "--rows", str(rows), "--seed", "3", cwd=folder)
+    divide(folder)
+    relabel(folder, lambda x: "1" if draw.random() < 1 / (1 + math.exp(-0.2 * x[0] + 0.3 * x[1] - 0.1 * x[3])) else "-1")
+
+
+def change(path, **changes):
+    """Other settings in a file of settings."""
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def change_policy(folder, name, **changes):
+    path = folder / name / "site.yaml"
+    change(path, policy={**json.loads(path.read_text())["policy"], **changes})
 
 
 class Place:

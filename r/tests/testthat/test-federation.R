@@ -64,6 +64,19 @@ test_that("a federation trains the model of the pooled rows, in the background",
   alone <- evaluate(here, d)
   expect_identical(judged$rows[nrow(judged)], 120L)
   expect_equal(judged$loss[nrow(judged)], alone$sites$loss[nrow(alone$sites)], tolerance = 1e-8)
+  for (name in sites) wait(members[[name]], 120)
+  schema <- file.path(folder, "study.yaml")
+  writeLines(c("columns:", "  a: {type: number, bounds: -6..6}", "  b: {type: number, bounds: -6..6}", "  label: {type: label, classes: ['0', '1']}"),
+             schema)
+  for (name in sites) members[[name]] <- agent(file.path(folder, name), coordinator = paste0("https://", address), once = TRUE, proxy = "off",
+    data = file.path(folder, name, "rows.csv"), out = file.path(folder, name, "out"), schema = schema, agree = TRUE,
+    policy = list(disclosure = "off"))
+  expect_error(federation_describe(home, "nowhere.yaml"), "nowhere.yaml", class = "fedplt_error")
+  told <- federation_describe(home, schema, federation = "hospitals", listen = address, out = file.path(folder, "told"),
+                              roster = sites, by = "label", grid = 40, seconds = 300)
+  here <- as.data.frame(describe(file.path(folder, sites, "rows.csv"), schema = schema, by = "label", grid = 40))
+  here$site <- sub(".*/(north|south)/rows.csv", "\\1", here$site)
+  expect_identical(told, here)
 })
 
 test_that("an error in the function that is asked for consent is no consent", {

@@ -39,9 +39,8 @@ static const fplt_setting site_table[] = {
     {"plan", FPLT_TEXT, 0, NULL, 0, 0, NULL, "hash of the one proposal that is agreed to", 0, 0},
     {"ledger-account", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
      "name of the record set that is charged in ledger.db, one for each data file or one for all; "
-     "by "
-     "default the ledger knows the files",
-     0, 0, .needs = "data"},
+     "by default the ledger knows the files, and without data it must be given",
+     0, 0},
     {"audit-days", FPLT_INTEGER, 0, "3650", FPLT__AUDIT_MIN_DAYS, 36500, NULL,
      "days that entries of the audit log are kept", 0, 0},
     {"once", FPLT_SWITCH, 0, "no", 0, 0, NULL, "end with the run instead of waiting for the next",
@@ -94,6 +93,24 @@ static int stopped(void *context)
 
 /* Requests */
 
+static fplt_status check_dates(const fplt__agent *agent, fplt_error *error)
+{
+    time_t now = time(NULL);
+    char date[16];
+    fplt__date(now > agent->self.ends ? agent->self.ends : agent->self.begins, date);
+    if (now > agent->self.ends)
+        return fplt_error_set(error, FPLT_FAILED,
+                              "this agent's certificate expired on %s; ask the coordinator for a "
+                              "new invitation",
+                              date);
+    if (now < agent->self.begins)
+        return fplt_error_set(error, FPLT_FAILED,
+                              "this agent's certificate is valid from %s; is this machine's clock "
+                              "wrong?",
+                              date);
+    return FPLT_OK;
+}
+
 /* The longest answer that is expected. */
 static uint64_t longest(const fplt__agent *agent, fplt__request_kind kind)
 {
@@ -138,6 +155,9 @@ static void send_request(fplt__agent *agent, const fplt__request *request)
     fplt__agent_handle(agent, &event);
     if (!status && consents)
         fplt__agent_sign_record(agent);
+    /* the coordinator says that the certificate is not in force; where this machine's clock agrees, that is final */
+    if (!status && answered.status == 403 && !agent->failure)
+        agent->failure = check_dates(agent, &agent->error);
 }
 
 /* State and ledger */
@@ -233,24 +253,6 @@ static fplt_status load(const fplt__agent *agent, const char *file, char **text,
                               "that the coordinator's `fedplt pki invite NAME` prints",
                               path);
     return fplt__file_read(path, MAX_PEM, text, &size, error);
-}
-
-static fplt_status check_dates(const fplt__agent *agent, fplt_error *error)
-{
-    time_t now = time(NULL);
-    char date[16];
-    fplt__date(now > agent->self.ends ? agent->self.ends : agent->self.begins, date);
-    if (now > agent->self.ends)
-        return fplt_error_set(error, FPLT_FAILED,
-                              "this agent's certificate expired on %s; ask the coordinator for a "
-                              "new invitation",
-                              date);
-    if (now < agent->self.begins)
-        return fplt_error_set(error, FPLT_FAILED,
-                              "this agent's certificate is valid from %s; is this machine's clock "
-                              "wrong?",
-                              date);
-    return FPLT_OK;
 }
 
 static fplt_status open_identity(fplt__agent *agent, fplt_error *error)

@@ -61,7 +61,9 @@ static fplt_status count_file(const fplt__agent *agent, const fplt__analysis *an
                                 .read = reading_of(site),
                                 .minimum = (size_t)fplt__rule_value(site, FPLT__RULE_COUNTS),
                                 .dominant = fplt__rule_value(site, FPLT__RULE_DOMINANCE),
-                                .per_parameter = fplt__rule_value(site, FPLT__RULE_HESSIANS)};
+                                .per_parameter = fplt__rule_value(site, FPLT__RULE_HESSIANS),
+                                .steep = FPLT__STEEP,
+                                .saturated = fplt__rule_value(site, FPLT__RULE_SATURATION)};
     fplt_status status = find_file(site, path, error);
     if (!status)
         status = fplt__job_schema(site, &schema, error);
@@ -110,6 +112,8 @@ static fplt_status judge_sets(fplt__agent *agent, const fplt__analysis *analysis
              agent, fplt__questions_find_analysis(site, analysis, proposal, sets, agent->memory,
                                                   &agent->asked, error))) ||
         (status = judge_rows(site, analysis, sets->used.count, error)) ||
+        (status =
+             fplt__questions_judge_tables(site, analysis, agent->memory, &agent->asked, error)) ||
         (status = fplt__questions_judge_cost(site, sets->used.count, agent->memory, &agent->asked,
                                              error)))
         return status;

@@ -25,20 +25,47 @@
 
 enum { MAX_APPROVED = 16 << 20 };
 
+static const char *stated_of(const fplt__proposal *proposal, const char *name)
+{
+    return fplt__pair_find(proposal->setting, proposal->settings, name);
+}
+
 fplt__digest fplt__approval_digest(const fplt__proposal *proposal)
 {
     static const char label[] = "fedplt-data-1\n";
     fplt__digest none = {{0}};
     const char *schema = proposal->schema ? proposal->schema : "",
                *dictionary = proposal->dictionary ? proposal->dictionary : "",
-               *formula = fplt__pair_find(proposal->setting, proposal->settings, "formula");
+               *formula = stated_of(proposal, "formula"),
+               *bounds = stated_of(proposal, "missing-bounds"),
+               *cells = stated_of(proposal, "missing-cells");
     const fplt__input inputs[] = {{label, sizeof label - 1},
                                   {schema, strlen(schema) + 1},
                                   {dictionary, strlen(dictionary) + 1},
-                                  {formula, formula ? strlen(formula) + 1 : 0}};
-    /* without a formula as before there were any */
-    return proposal->schema || proposal->dictionary || formula ? fplt__hash(inputs, formula ? 4 : 3)
-                                                               : none;
+                                  {formula ? formula : "", formula ? strlen(formula) + 1 : 1},
+                                  {bounds ? bounds : "", bounds ? strlen(bounds) + 1 : 1},
+                                  {cells ? cells : "", cells ? strlen(cells) + 1 : 1}};
+    /* without a formula or bounds as before there were any */
+    return proposal->schema || proposal->dictionary || formula || bounds
+               ? fplt__hash(inputs, bounds    ? 6
+                                    : formula ? 4
+                                              : 3)
+               : none;
+}
+
+/* A schema that the site names must be the proposal's, and is approved by that; a formula is not. */
+static int is_of_site(const fplt_settings *site, const fplt__proposal *proposal)
+{
+    return proposal->schema && fplt_settings_text(site, "schema") &&
+           !stated_of(proposal, "formula") && !stated_of(proposal, "missing-bounds");
+}
+
+static const char *name_stated(const fplt__proposal *proposal)
+{
+    return stated_of(proposal, "formula")          ? "a formula"
+           : stated_of(proposal, "missing-bounds") ? "bounds for missing values"
+           : proposal->schema                      ? "a schema"
+                                                   : "columns, classes or levels";
 }
 
 static int is_named(const fplt_settings *site, const char *digest)
@@ -98,7 +125,7 @@ fplt_status fplt__approval_judge(const fplt_settings *site, const char *folder,
     int approved;
     if (!(fplt__rule_value(site, FPLT__RULE_APPROVAL) > 0) || !fplt__policy_is_given(site) ||
         fplt__is_zero(&stated) || fplt__policy_is_private(site, proposal) ||
-        (proposal->schema && fplt_settings_text(site, "schema"))) /* which must be the same */
+        is_of_site(site, proposal))
         return FPLT_OK;
     fplt__hex(&stated, sizeof stated, digest);
     fplt_status status = is_approved(folder, digest, &approved, error);
@@ -108,7 +135,7 @@ fplt_status fplt__approval_judge(const fplt_settings *site, const char *folder,
     return fplt_error_set(error, FPLT_FAILED,
                           "disclosure: the proposal states %s, which this site has not approved; "
                           "look at it there with `fedplt agent approve %.16s`",
-                          proposal->schema ? "a schema" : "columns, classes or levels", name);
+                          name_stated(proposal), name);
 }
 
 fplt_status fplt__approval_check(const fplt_settings *site, fplt_error *error)

@@ -27,8 +27,10 @@ static uint64_t all_records(const fplt__agreement *agreement)
 static fplt_status keep_budget(fplt__agent *agent, const fplt__agreement *agreement,
                                const fplt__digest *plan, fplt_error *error)
 {
-    fplt__record_source source = {.files = fplt_settings_text(agent->settings, "data"),
+    const char *data = fplt_settings_text(agent->settings, "data");
+    fplt__record_source source = {.files = data,
                                   .is_agent = 1,
+                                  .in_memory = !data, /* those of a custom cost */
                                   .declared = fplt_settings_text(agent->settings, "ledger-account"),
                                   .setting = "ledger-account"};
     uint32_t identity = fplt__site_get_view(agent->site).member_index;

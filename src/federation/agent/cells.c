@@ -108,10 +108,9 @@ static fplt_status judge_classes(const fplt_dataset *rows, size_t least, fplt_er
     return FPLT_OK;
 }
 
-fplt_status fplt__cells_judge(const fplt_settings *site, const fplt__local_data *data,
+fplt_status fplt__cells_judge(const fplt_settings *site, const fplt_dataset *rows,
                               fplt_error *error)
 {
-    const fplt_dataset *rows = fplt__local_data_rows(data);
     size_t least = (size_t)fplt__rule_value(site, FPLT__RULE_CELLS);
     if (!least || !rows->rows)
         return FPLT_OK;

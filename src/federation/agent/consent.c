@@ -10,6 +10,7 @@
 #include "federation/agent/peers.h"
 #include "federation/agent/policy.h"
 #include "federation/agent/rules.h"
+#include "federation/plan/validation.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/preparation.h"
 #include "federation/plan/run_design.h"
@@ -42,15 +43,18 @@ static fplt_status facts_of(const fplt__proposal *proposal, unsigned *facts, fpl
     for (unsigned step = FPLT__FACTS_POLYS;
          step < FPLT__FACTS_STEPS && fplt__run_needs_polys(terms); step++)
         *facts |= 1u << step;
+    if (*proposal->validation)
+        *facts |= 1u << FPLT__FACTS_FOLDS;
     fplt_settings_destroy(terms);
     return FPLT_OK;
 }
 
 fplt_status fplt__agent_judge_cells(fplt__agent *agent, fplt_error *error)
 {
-    fplt_status status = agent->asked.data_set && !agent->asked.is_pooled
-                             ? fplt__cells_judge(agent->settings, agent->material, error)
-                             : FPLT_OK;
+    fplt_status status =
+        agent->asked.data_set && !agent->asked.is_pooled
+            ? fplt__cells_judge(agent->settings, fplt__local_data_rows(agent->material), error)
+            : FPLT_OK;
     return status ? fplt__agent_hide_records(agent, status) : FPLT_OK;
 }
 
@@ -86,8 +90,15 @@ fplt_status fplt__agent_judge_question(fplt__agent *agent, const fplt__proposal 
     uint64_t records = fplt__local_data_records(agent->material);
     if (proposal->secure && agent->pooled.records > records)
         records = agent->pooled.records;
-    return fplt__disclosure_hessian(site, proposal, &form, records, agent->asked.left,
-                                    &agent->hessian, error);
+    if ((status = fplt__disclosure_hessian(site, proposal, &form, records, agent->asked.left,
+                                           &agent->hessian, error)))
+        return status;
+    if (agent->asked.data_set && (*proposal->validation || fplt__leaves_out_fold(proposal))) {
+        agent->hessian.word = FPLT__HESSIAN_NO;
+        snprintf(agent->hessian.reason, sizeof agent->hessian.reason,
+                 "the Hessians of all fits of a validation would use up the questions");
+    }
+    return FPLT_OK;
 }
 
 /* With privacy, and where the rules are off, the rows are not hashed. */
@@ -123,6 +134,7 @@ fplt_status fplt__agent_read_data(fplt__agent *agent, const fplt__proposal *prop
         return status;
     }
     agent->material_of = *of;
+    fplt__agent_keep_folds(agent, proposal);
     return FPLT_OK;
 }
 
@@ -210,6 +222,7 @@ fplt_status fplt__agent_judge_proposal(fplt__agent *agent, const fplt__proposal 
         return judge_analysis(agent, &source, proposal, hash, agreed, error);
     if ((status = check_place(agent, proposal, error)) ||
         (status = fplt__policy_judge(&source, proposal, hash, error)) ||
+        (status = fplt__agent_judge_validation(agent, proposal, source.is_expected, error)) ||
         (status = fplt__custom_cost_judge(agent->settings, proposal, agent->watch->cost, error)) ||
         (status = fplt__peers_judge(agent->settings, proposal, error)) ||
         (status = fplt__disclosure_judge(agent->settings, proposal, error)) ||
@@ -250,7 +263,7 @@ static fplt_status consider(fplt__agent *agent, const fplt__site_action *action,
     note_custom(agent, &proposal);
     status = fplt__agent_judge_proposal(agent, &proposal, &hash, 0, error);
     if (!status)
-        fplt__agent_expect_refit(agent, &proposal);
+        fplt__agent_expect_following(agent, &proposal);
     fplt__agent_record_decision(agent, action, &proposal, status ? error->text : NULL);
     fplt__proposal_clear(&proposal);
     return status;

@@ -33,12 +33,27 @@ fplt_status fplt__agent_read_data(fplt__agent *agent, const fplt__proposal *prop
 fplt_status fplt__agent_judge_proposal(fplt__agent *agent, const fplt__proposal *proposal,
                                        const fplt__digest *hash, int agreed, fplt_error *error);
 
-/* refitting.c: the refit that follows a run under the same consent (plan/refit.h). */
+/* following.c: runs that follow from another under the same consent (plan/following.h). */
 
-/* Keeps what was agreed to besides the proposal: the refit that follows it. */
-void fplt__agent_expect_refit(const fplt__agent *agent, const fplt__proposal *proposal);
-/* Whether the proposal is the refit that was agreed to with the run before. */
+/* Keeps a proposal that was agreed to, where the consent is also for the runs that follow from it. */
+void fplt__agent_expect_following(const fplt__agent *agent, const fplt__proposal *proposal);
+/* Whether the proposal follows from the one that was kept last. */
 int fplt__agent_expects(const fplt__agent *agent, const fplt__proposal *proposal);
+
+/* validating.c: parts of a validation (plan/validation.h). */
+
+/* Refuses a part that does not follow from what was agreed to, and a validation where no scores may leave. */
+fplt_status fplt__agent_judge_validation(const fplt__agent *agent, const fplt__proposal *proposal,
+                                         int is_expected, fplt_error *error);
+/* The answer to FPLT__FACTS_FOLDS of a proposal. */
+fplt_status fplt__agent_count_folds(fplt__agent *agent, const fplt__proposal *proposal,
+                                    const fplt__site_action *action, double *folds,
+                                    fplt_error *error);
+/* Writes folds.csv into the agent's folder, with the first fit of each value: for the site alone. */
+void fplt__agent_keep_folds(const fplt__agent *agent, const fplt__proposal *proposal);
+
+/* refitting.c: the refit (plan/refit.h). */
+
 /* Whether this site would answer the refit that follows the run of a plan; where it would not, `reason` says which line or rule
  * is against it. */
 fplt_status fplt__agent_judge_refit(fplt__agent *agent, const fplt__agreement *agreement,

@@ -9,6 +9,7 @@
 #include "federation/agent/rules.h"
 #include "federation/plan/custom_model.h"
 #include "fedplt/objective.h"
+#include "objective/objective_access.h"
 
 const fplt_setting fplt__custom_cost_table[] = {
     {"policy.models", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
@@ -91,6 +92,11 @@ int fplt__custom_cost_is_off(const fplt_settings *site, const fplt__proposal *pr
 const char *fplt__custom_cost_protection(const fplt_settings *site, const fplt__proposal *proposal)
 {
     int off = fplt__custom_cost_is_off(site, proposal);
+    if (fplt__policy_is_private(site, proposal))
+        return proposal->secure ? "the promise of privacy, for gradients that depend on one record "
+                                  "each, and secure aggregation"
+                                : "the promise of privacy, for gradients that depend on one record "
+                                  "each";
     if (proposal->secure)
         return off ? "secure aggregation; disclosure rules are off for this digest"
                    : "secure aggregation; rules on rows and parameters cannot hold for a custom "
@@ -99,9 +105,10 @@ const char *fplt__custom_cost_protection(const fplt_settings *site, const fplt__
 }
 
 /* Is it the cost that this agent has? */
-static fplt_status compare_cost(const fplt__custom_model *wanted, const fplt_federation_cost *cost,
+static fplt_status compare_cost(const fplt__proposal *proposal, const fplt_federation_cost *cost,
                                 fplt_error *error)
 {
+    const fplt__custom_model *wanted = &proposal->model;
     char digest[FPLT__HEX];
     fplt__hex(&wanted->digest, sizeof wanted->digest, digest);
     if (!cost)
@@ -122,6 +129,12 @@ static fplt_status compare_cost(const fplt__custom_model *wanted, const fplt_fed
                               "this agent has it as %s %s",
                               digest, wanted->name, wanted->version, cost->name, cost->version);
     size_t dimension = fplt_objective_dimension(cost->objective);
+    if (proposal->privacies && !fplt__objective_gives_records(cost->objective))
+        return fplt_error_set(
+            error, FPLT_FAILED,
+            "the proposal promises privacy, but the custom cost %s %s of this agent "
+            "does not give the gradients of single records (record_gradients)",
+            cost->name, cost->version);
     return dimension == wanted->dimension
                ? FPLT_OK
                : fplt_error_set(error, FPLT_FAILED,
@@ -136,19 +149,20 @@ fplt_status fplt__custom_cost_judge(const fplt_settings *site, const fplt__propo
     char digest[FPLT__HEX];
     if (!fplt__is_custom(proposal))
         return FPLT_OK;
-    fplt_status status = compare_cost(&proposal->model, cost, error);
+    fplt_status status = compare_cost(proposal, cost, error);
     if (status)
         return status;
     fplt__hex(&proposal->model.digest, sizeof proposal->model.digest, digest);
     if (fplt__policy_is_given(site) &&
         !lists_digest(site, "policy.models", &proposal->model.digest))
         return fplt__policy_against(site, "policy.models", error, "does not have", digest);
-    if (proposal->secure || fplt__custom_cost_is_off(site, proposal))
+    if (proposal->secure || fplt__custom_cost_is_off(site, proposal) ||
+        fplt__policy_is_private(site, proposal))
         return FPLT_OK;
     return fplt_error_set(
         error, FPLT_FAILED,
         "disclosure: rules on rows and parameters cannot hold for the custom cost "
-        "%s %s; it needs `aggregate: secure`, or its digest in "
+        "%s %s; it needs `aggregate: secure`, a promise of privacy, or its digest in "
         "policy.models-off of site.yaml",
         proposal->model.name, proposal->model.version);
 }

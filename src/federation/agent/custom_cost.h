@@ -19,8 +19,9 @@ int fplt__custom_cost_is_off(const fplt_settings *site, const fplt__proposal *pr
 const char *fplt__custom_cost_protection(const fplt_settings *site, const fplt__proposal *proposal);
 
 /* FPLT_OK for proposals without a custom cost. FPLT_FAILED where this agent has none, or one of another name, version,
- * digest or dimension; where the policy does not list the digest; and where neither secure aggregation nor the site's policy
- * takes the place of the disclosure rules on rows. */
+ * digest or dimension; where the policy does not list the digest; and where neither a promise, secure aggregation nor the
+ * site's policy takes the place of the disclosure rules on rows; and where a promise is made for a cost that does not give the
+ * gradients of single records. */
 fplt_status fplt__custom_cost_judge(const fplt_settings *site, const fplt__proposal *proposal,
                                     const fplt_federation_cost *cost, fplt_error *error);
 

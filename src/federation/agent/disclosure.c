@@ -438,6 +438,13 @@ fplt_status fplt__disclosure_remember(const char *folder, const fplt__agreement 
 
 /* Analyses */
 
+fplt_status fplt__disclosure_names_model(const fplt_settings *site, const fplt__analysis *analysis,
+                                         int *named, fplt_error *error)
+{
+    *named = 0;
+    return analysis->model ? find_named(site, &analysis->model_digest, 1, named, error) : FPLT_OK;
+}
+
 static fplt_status judge_model(const fplt_settings *site, const char *folder,
                                const fplt__analysis *analysis, fplt_error *error)
 {

@@ -8,6 +8,7 @@
 #include "fedplt/settings.h"
 #include "fedplt/settings_table.h"
 #include "fedplt/model.h"
+#include "federation/plan/analysis.h"
 #include "job/outline.h"
 #include "wire/document.h"
 
@@ -36,6 +37,9 @@ fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__propos
  * received or that the policy names (rule `start`): another one would place the boundaries between counts. */
 fplt_status fplt__disclosure_judge_analysis(const fplt_settings *site, const char *folder,
                                             const fplt__proposal *proposal, fplt_error *error);
+/* Whether policy.start-models names the model that an analysis is about; 0 without one. */
+fplt_status fplt__disclosure_names_model(const fplt_settings *site, const fplt__analysis *analysis,
+                                         int *named, fplt_error *error);
 
 /* Whether this site lets Hessians leave in such a run: for a method that is made of them, and for standard errors. */
 typedef struct fplt__hessian_rule {

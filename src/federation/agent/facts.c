@@ -262,6 +262,21 @@ static fplt_status gather_expanded(fplt__agent *agent, const fplt__site_action *
     return FPLT_OK;
 }
 
+static fplt_status gather_folds(fplt__agent *agent, const fplt__site_action *action,
+                                struct facts *facts, fplt_error *error)
+{
+    fplt_status status =
+        fplt__alloc_into(&facts->scalars, FPLT__FOLDS_SCALARS, sizeof(double), "facts", error);
+    fplt__proposal proposal;
+    fplt__digest hash;
+    facts->count = FPLT__FOLDS_SCALARS;
+    if (status || (status = fplt__agent_proposal_of(action, &proposal, &hash, error)))
+        return status;
+    status = fplt__agent_count_folds(agent, &proposal, action, facts->scalars, error);
+    fplt__proposal_clear(&proposal);
+    return status;
+}
+
 /* Whether a step asks for what is in the columns of the run. */
 static int needs_columns(unsigned step)
 {
@@ -379,6 +394,8 @@ static fplt_status gather_facts(fplt__agent *agent, const fplt__site_action *act
                               "missing values, or how classes are balanced");
     const fplt_dataset *rows = fplt__local_data_rows(agent->material);
     switch (action->step) {
+    case FPLT__FACTS_FOLDS:
+        return fplt__agent_hide_reason(agent, gather_folds(agent, action, facts, error));
     case FPLT__FACTS_FORM: return fplt__agent_hide_reason(agent, gather_form(agent, facts, error));
     case FPLT__FACTS_NAMES:
         return fplt__agent_hide_reason(agent, gather_names(agent, action, facts, error));

@@ -12,6 +12,7 @@
 #include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
 #include "federation/plan/program.h"
+#include "federation/plan/validation.h"
 #include "privacy/privacy.h"
 #include "promise/certificate.h"
 #include "promise/promise.h"
@@ -48,7 +49,7 @@ static fplt_status list_earlier(fplt__agent *agent, const fplt__agreement *agree
 /* What this agent can vouch for: its own charges, in this run and before. Of the others it knows that
  * they charge at most the cap. */
 static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
-                           const fplt__digest *plan, fplt_model *model, char **text,
+                           const fplt__digest *plan, const fplt__certified *model, char **text,
                            fplt_error *error)
 {
     uint32_t members = agreement->proposal.members,
@@ -89,33 +90,56 @@ static char *record_of(const fplt_settings *site, const fplt__agreement *agreeme
     return text;
 }
 
-static fplt_status write_custom(fplt__agent *agent, const fplt__agreement *agreement,
-                                const double *x, const char *record, fplt_error *error)
+/* What a run gave: x, and the model made of it, where one is made. */
+struct result {
+    const double *x;
+    const char *record;
+    fplt__certified model;
+    char *certificate; /* owned; NULL: none */
+};
+
+static fplt_status save_model(const struct result *result, const fplt__agreement *agreement,
+                              const char *path, fplt_error *error)
 {
-    char path[4200];
-    path_in(agent, "", path, sizeof path);
-    mkdir(path, 0777);
-    path_in(agent, "model.json", path, sizeof path);
-    fplt_status status = fplt__custom_write(agreement, x, record, path, error);
+    char *text = NULL;
+    if (result->model.model)
+        return fplt_model_write(result->model.model, path, error);
+    if (!result->model.document)
+        return fplt__custom_write(agreement, result->x, result->record, path, error);
+    fplt_status status = fplt__certificate_text(result->model.document, &text, error);
     if (!status)
-        snprintf(agent->outcome.model, sizeof agent->outcome.model, "%.500s", path);
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
+    fplt_free(text);
     return status;
 }
 
-static fplt_status write_files(fplt__agent *agent, const fplt_model *model, const char *certificate,
-                               fplt_error *error)
+static fplt_status write_files(fplt__agent *agent, const struct result *result,
+                               const fplt__agreement *agreement, fplt_error *error)
 {
     char path[4200];
     fplt_status status = FPLT_OK;
     path_in(agent, "", path, sizeof path);
     mkdir(path, 0777);
     path_in(agent, "privacy.json", path, sizeof path);
-    if (certificate)
-        status = fplt__file_save(path, 0666, certificate, strlen(certificate), error);
+    if (result->certificate)
+        status =
+            fplt__file_save(path, 0666, result->certificate, strlen(result->certificate), error);
     path_in(agent, "model.json", path, sizeof path);
-    if (!status && !(status = fplt_model_write(model, path, error)))
+    if (!status && !(status = save_model(result, agreement, path, error)))
         snprintf(agent->outcome.model, sizeof agent->outcome.model, "%.500s", path);
     return status;
+}
+
+/* The numbers of a custom cost become a document only where they are certified: there may be many. */
+static fplt_status make_model(const fplt__agreement *agreement, struct result *result,
+                              fplt_error *error)
+{
+    if (!fplt__is_custom(&agreement->proposal))
+        return fplt__plan_resolution_model(agreement, result->x, result->record, NULL,
+                                           &result->model.model, error);
+    return agreement->private ? fplt__custom_document(agreement, result->x, result->record,
+                                                      &result->model.document, error)
+                              : FPLT_OK;
 }
 
 /* Nothing more is spent on the run: what was kept for it is free again. */
@@ -127,8 +151,7 @@ static fplt_status settle(fplt__agent *agent, const fplt__digest *plan, fplt_err
 static fplt_status write_model(fplt__agent *agent, const double *x, size_t dimension,
                                fplt_error *error)
 {
-    fplt_model *model = NULL;
-    char *certificate = NULL;
+    struct result result = {.x = x};
     fplt__agreement agreement;
     fplt__digest plan = fplt__document_hash(agent->plan, strlen(agent->plan));
     fplt_status status = fplt__agreement_read(agent->plan, strlen(agent->plan), &agreement, error);
@@ -141,22 +164,22 @@ static fplt_status write_model(fplt__agent *agent, const double *x, size_t dimen
                               agreement.plan.dimension);
     }
     char *record = record_of(agent->settings, &agreement, &plan);
-    int is_custom = fplt__is_custom(&agreement.proposal);
-    if (!is_custom)
-        status = fplt__plan_resolution_model(&agreement, x, record, NULL, &model, error);
-    if (!status)
-        status = fplt__disclosure_remember(agent->folder, &agreement, x, model, error);
+    int leaves_out = fplt__leaves_out_fold(&agreement.proposal);
+    result.record = record;
+    status = make_model(&agreement, &result, error);
+    if (!status && !leaves_out)
+        status = fplt__disclosure_remember(agent->folder, &agreement, x, result.model.model, error);
     if (!status && agreement.private && !agent->sets) /* not built by this process */
         agent->unsettled = plan;
     else if (!status && agreement.private && !(status = settle(agent, &plan, error)))
-        status = certify(agent, &agreement, &plan, model, &certificate, error);
-    if (!status &&
-        agreement.proposal.refit != FPLT__REFIT_THIS) /* the model stays the penalised one */
-        status = is_custom ? write_custom(agent, &agreement, x, record, error)
-                           : write_files(agent, model, certificate, error);
+        status = certify(agent, &agreement, &plan, &result.model, &result.certificate, error);
+    /* of a refit the model stays the penalised one */
+    if (!status && agreement.proposal.refit != FPLT__REFIT_THIS && !leaves_out)
+        status = write_files(agent, &result, &agreement, error);
     free(record);
-    fplt_free(certificate);
-    fplt_model_destroy(model);
+    fplt_free(result.certificate);
+    fplt_model_destroy(result.model.model);
+    json_decref(result.model.document);
     fplt__agreement_clear(&agreement);
     return status;
 }

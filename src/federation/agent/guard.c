@@ -8,9 +8,6 @@
 #include "wire/frame.h"
 #include "fedplt/algorithm.h"
 
-/* Beyond this linear predictor a logistic slope is below 4e-4: the record no longer counts in a gradient. */
-static const double SATURATED = 8;
-
 void fplt__guard_begin(fplt__guard *guard, const fplt_settings *site,
                        const fplt__agreement *agreement)
 {
@@ -33,7 +30,7 @@ static fplt_status judge_influence(fplt__guard *guard, const fplt_settings *site
     if (fplt__local_data_moved(data, x) <= guard->reach)
         return FPLT_OK;
     guard->reach = 0;
-    fplt_status status = fplt__local_data_influence(data, x, SATURATED, &found, error);
+    fplt_status status = fplt__local_data_influence(data, x, FPLT__STEEP, &found, error);
     if (status == FPLT_UNSUPPORTED || status == FPLT_DIVERGED)
         return FPLT_OK; /* what is not finite does not leave */
     if (status)
@@ -44,7 +41,7 @@ static fplt_status judge_influence(fplt__guard *guard, const fplt_settings *site
             "disclosure: at the point that the coordinator broadcast, %zu of %zu "
             "rows have a linear predictor above %g, at most %g of them may: such a "
             "point adds up the records on one side of a plane",
-            found.saturated, found.records, SATURATED, saturation);
+            found.saturated, found.records, FPLT__STEEP, saturation);
     if (found.largest > dominance * found.sum)
         return fplt_error_set(error, FPLT_FAILED,
                               "disclosure: at the point that the coordinator broadcast, one record "

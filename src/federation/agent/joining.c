@@ -38,14 +38,15 @@ static fplt_status write_template(const char *folder, const char *federation, co
     snprintf(
         text, sizeof text,
         "federation: %s\n"
-        "listen: 127.0.0.1:%u     # 0.0.0.0:%u to be reached from other machines\n"
+        "listen: %s:%u     # %s:%u to be reached from other machines\n"
         "status: 127.0.0.1:%u     # live page, for this machine only\n"
         "roster: []                # names of the agents: fedplt pki invite NAME\n"
         "train: {}                 # keys of fedplt train; --dry-run shows what is meant without\n"
         "# privacy: {epsilon: 2}   # and a schema\n"
         "# run: 2                  # the next run\n"
         "# continue: yes           # which begins at the last model\n",
-        federation, port, port, port < 65533 ? port + 2 : 0);
+        federation, strchr(host, ':') ? "[::1]" : "127.0.0.1", port,
+        strchr(host, ':') ? "[::]" : "0.0.0.0", port, port < 65533 ? port + 2 : 0);
     return fplt__file_save(path, 0644, text, strlen(text), error);
 }
 

@@ -16,7 +16,7 @@
 
 static const fplt_objective *cost_of(const fplt__local_data *material)
 {
-    return material->lent ? material->lent : material->objective;
+    return material->objective ? material->objective : material->lent;
 }
 
 size_t fplt__local_data_dimension(const fplt__local_data *material)

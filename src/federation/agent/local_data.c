@@ -10,32 +10,37 @@
 #include "data/schema_access.h"
 #include "fedplt/noise.h"
 #include "job/job.h"
+#include "objective/objective_access.h"
 #include "federation/plan/columns.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/run_design.h"
 #include "federation/agent/local_data_parts.h"
 #include "promise/promise.h"
 
-/* The rows on one side of a split. */
-static fplt_status take_side(const fplt_dataset *rows, const unsigned char *held, int side,
-                             fplt_dataset **made, fplt_error *error)
+/* The fold of each row, and the rows of that which the proposal leaves out. `hashes` NULL: by the seed. */
+static fplt_status mark_fold(fplt__local_data *material, const fplt__local_source *from,
+                             const fplt__row_set *hashes, unsigned char *held, fplt_error *error)
 {
-    size_t *order, count = 0;
-    fplt_status status = fplt__alloc_into(&order, rows->rows, sizeof *order, "rows", error);
-    if (status)
-        return status;
-    for (size_t r = 0; r < rows->rows; r++)
-        if (held[r] == side)
-            order[count++] = r;
-    status = fplt__dataset_select(rows, order, &count, 1, 1, made, error);
-    fplt__free(order);
+    size_t rows = material->training->rows;
+    uint32_t folds = material->part.folds;
+    fplt_status status =
+        fplt__alloc_into(&material->fold, rows, sizeof *material->fold, "folds", error);
+    if (!status && hashes)
+        status = fplt__row_set_deal(hashes, from->secret, folds, material->fold, error);
+    else if (!status)
+        fplt__deal_folds(rows, from->member_index, folds,
+                         (uint64_t)fplt_settings_integer(material->settings, "seed"),
+                         material->fold);
+    for (size_t r = 0; r < rows && !status; r++)
+        held[r] = material->fold[r] == material->part.fold;
     return status;
 }
 
 /* By the secret of the site: which rows are held out is nothing that a proposal chooses. */
-static fplt_status hold_out_by_secret(fplt__local_data *material, const uint8_t *secret,
+static fplt_status hold_out_by_secret(fplt__local_data *material, const fplt__local_source *from,
                                       double share, fplt_dataset **kept, fplt_error *error)
 {
+    const uint8_t *secret = from->secret;
     const fplt_dataset *rows = material->training;
     fplt__row_set hashes;
     unsigned char *held = NULL;
@@ -43,7 +48,9 @@ static fplt_status hold_out_by_secret(fplt__local_data *material, const uint8_t 
         fplt__row_set_read(material->settings, material->schema, rows, secret, &hashes, error);
     if (!status)
         status = fplt__alloc_into(&held, rows->rows, 1, "held-out rows", error);
-    if (!status && share > 0)
+    if (!status && material->part.kind == FPLT__PART_FOLD)
+        status = mark_fold(material, from, &hashes, held, error);
+    else if (!status && share > 0)
         status = fplt__row_set_hold_out(&hashes, secret, share, held, error);
     if (!status)
         status = fplt__row_set_used(&hashes, rows, material->schema, held, 0, &material->sets.used,
@@ -51,10 +58,26 @@ static fplt_status hold_out_by_secret(fplt__local_data *material, const uint8_t 
     if (!status && share > 0 &&
         !(status = fplt__row_set_used(&hashes, rows, material->schema, held, 1,
                                       &material->sets.held, error)) &&
-        !(status = take_side(rows, held, 0, kept, error)))
-        status = take_side(rows, held, 1, &material->held_out, error);
+        !(status = fplt__rows_of_side(rows, held, 0, kept, error)))
+        status = fplt__rows_of_side(rows, held, 1, &material->held_out, error);
     fplt__row_set_sort(&hashes);
     material->sets.all = hashes;
+    fplt__free(held);
+    return status;
+}
+
+/* Where the rules are off, as one process deals them. */
+static fplt_status hold_out_by_seed(fplt__local_data *material, const fplt__local_source *from,
+                                    fplt_dataset **kept, fplt_error *error)
+{
+    unsigned char *held;
+    fplt_status status =
+        fplt__alloc_into(&held, material->training->rows, 1, "held-out rows", error);
+    if (status)
+        return status;
+    if (!(status = mark_fold(material, from, NULL, held, error)) &&
+        !(status = fplt__rows_of_side(material->training, held, 0, kept, error)))
+        status = fplt__rows_of_side(material->training, held, 1, &material->held_out, error);
     fplt__free(held);
     return status;
 }
@@ -67,7 +90,9 @@ static fplt_status hold_out(fplt__local_data *material, const fplt__local_source
     fplt_dataset *kept = NULL;
     fplt_status status = FPLT_OK;
     if (from->secret)
-        status = hold_out_by_secret(material, from->secret, share, &kept, error);
+        status = hold_out_by_secret(material, from, share, &kept, error);
+    else if (material->part.kind == FPLT__PART_FOLD)
+        status = hold_out_by_seed(material, from, &kept, error);
     else if (share > 0)
         status = fplt__dataset_split_from(material->training, from->member_index, share, seed,
                                           &kept, &material->held_out, error);
@@ -78,6 +103,24 @@ static fplt_status hold_out(fplt__local_data *material, const fplt__local_source
     fplt_dataset_destroy(material->training);
     material->training = kept;
     return FPLT_OK;
+}
+
+/* Of the run that begins a validation. */
+static fplt_status count_folds(fplt__local_data *material, const fplt_settings *site,
+                               const fplt__proposal *proposal, const uint8_t *secret,
+                               fplt_error *error)
+{
+    fplt__validation validation;
+    fplt__folds_of of = {.site = site,
+                         .reading = material->settings,
+                         .schema = material->schema,
+                         .rows = material->training,
+                         .secret = secret,
+                         .is_pooled = proposal->secure};
+    if (!*proposal->validation)
+        return FPLT_OK;
+    fplt_status status = fplt__validation_read(proposal, &validation, error);
+    return status ? status : fplt__folds_count(&of, validation.folds, &material->most_folds, error);
 }
 
 /* By the proposal's schema, or as the site says with what the proposal declares. */
@@ -128,6 +171,7 @@ static fplt_status read_data(fplt__local_data *material, const fplt__proposal *p
                                                    fplt_dataset_task(material->training))
                                         .loss,
                                     error);
+    material->inputs = material->training ? fplt_dataset_features(material->training) : 0;
     if (!status && fplt_dataset_agents(material->training) != 1)
         status = fplt_error_set(error, FPLT_BAD_DATA,
                                 "%s has the rows of %u sites, but an agent has one; %s", data,
@@ -171,6 +215,17 @@ fplt_status fplt__local_data_expand(fplt__local_data *material, const char *numb
     return fplt__local_formula_expand(&material->formula, &rows, numbers, error);
 }
 
+/* With a promise the gradients of a custom cost's records are shortened. */
+static fplt_status clip_lent(fplt__local_data *material, fplt_error *error)
+{
+    material->source.own_costs = 1;
+    fplt_status status = fplt_promise_prepare(material->settings, &material->source, error);
+    return status || !fplt__promise_wanted(material->settings)
+               ? status
+               : fplt__objective_clip_records(material->lent, material->source.clip,
+                                              &material->objective, error);
+}
+
 fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__proposal *proposal,
                                     const fplt__local_source *from, fplt__local_data **out,
                                     char abroad[FPLT__SENTENCE], fplt_error *error)
@@ -188,7 +243,15 @@ fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__propo
         fplt__local_data_destroy(material);
         return status;
     }
+    if ((status = fplt__validation_part_read(proposal, &material->part, error))) {
+        fplt__local_data_destroy(material);
+        return status;
+    }
     if (!reads) {
+        if ((status = clip_lent(material, error))) {
+            fplt__local_data_destroy(material);
+            return status;
+        }
         *out = material;
         return FPLT_OK;
     }
@@ -204,6 +267,7 @@ fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__propo
     if ((!material->schema && (status = fplt__local_formula_reading(material->settings, error))) ||
         (status = fplt_promise_prepare(material->settings, &material->source, error)) ||
         (status = read_data(material, proposal, abroad, error)) ||
+        (status = count_folds(material, site, proposal, from->secret, error)) ||
         (status = hold_out(material, from, error)) ||
         (status = begin_formula(material, material->schema != NULL, abroad, error))) {
         fplt__local_data_destroy(material);
@@ -231,6 +295,7 @@ void fplt__local_data_destroy(fplt__local_data *material)
     fplt_noise_destroy(material->noise);
     fplt__free(material->scratch);
     fplt__free(material->norms);
+    fplt__free(material->fold);
     fplt__row_set_clear(&material->sets.all);
     fplt__row_set_clear(&material->sets.used);
     fplt__row_set_clear(&material->sets.held);
@@ -243,9 +308,24 @@ uint64_t fplt__local_data_records(const fplt__local_data *material)
                           : fplt_dataset_rows(material->training);
 }
 
+uint32_t fplt__local_data_most_folds(const fplt__local_data *material)
+{
+    return material->most_folds;
+}
+
+const uint32_t *fplt__local_data_folds(const fplt__local_data *material)
+{
+    return material->fold;
+}
+
 uint64_t fplt__local_data_held_out(const fplt__local_data *material)
 {
     return material->held_out ? fplt_dataset_rows(material->held_out) : 0;
+}
+
+uint64_t fplt__local_data_inputs(const fplt__local_data *material)
+{
+    return material->inputs;
 }
 
 const fplt__row_sets *fplt__local_data_row_sets(const fplt__local_data *material)
@@ -286,7 +366,7 @@ int fplt__local_data_is_settled(const fplt__local_data *material)
 int fplt__local_data_is_changed(const fplt__local_data *material)
 {
     return material->settled || material->prepared || material->formula.numbers ||
-           material->objective;
+           (material->objective && !material->lent);
 }
 
 /* Levels that other sites have are missing, too, where a category is. */

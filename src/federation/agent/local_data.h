@@ -36,11 +36,31 @@ fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__propo
 void fplt__local_data_destroy(fplt__local_data *material);
 uint64_t fplt__local_data_records(const fplt__local_data *material);
 uint64_t fplt__local_data_held_out(const fplt__local_data *material);
+/* Columns of the file as it was read: numbers and levels, before a formula makes others of them. */
+uint64_t fplt__local_data_inputs(const fplt__local_data *material);
 /* Sorted; empty where there was no secret. */
 typedef struct fplt__row_sets {
     fplt__row_set all, used, held; /* used and held: those of them that have an effect on answers */
 } fplt__row_sets;
 const fplt__row_sets *fplt__local_data_row_sets(const fplt__local_data *material);
+/* folds.c: the rows of a site that a validation divides, as they were read. */
+typedef struct fplt__folds_of {
+    const fplt_settings *site, *reading; /* with the rules; with which the rows were read */
+    const fplt_schema *schema;           /* of the proposal, or NULL */
+    const fplt_dataset *rows;
+    const uint8_t *secret; /* NULL: the rules are off */
+    int is_pooled;         /* nobody sees the sums of this site alone */
+} fplt__folds_of;
+/* The most folds, `wanted` at most, of which each can be left out under the rules rows, holdout, differencing and cells;
+ * 0: not even two. */
+fplt_status fplt__folds_count(const fplt__folds_of *of, uint32_t wanted, uint32_t *most,
+                              fplt_error *error);
+/* The rows on one side of a split. */
+fplt_status fplt__rows_of_side(const fplt_dataset *rows, const unsigned char *held, int side,
+                               fplt_dataset **made, fplt_error *error);
+/* That number, and the fold of each row as it was read; NULL where no fold is held out. */
+uint32_t fplt__local_data_most_folds(const fplt__local_data *material);
+const uint32_t *fplt__local_data_folds(const fplt__local_data *material);
 fplt__form fplt__local_data_form(const fplt__local_data *material);
 /* What the file has (wire/dictionary.h), to be released with fplt__free; NULL: a schema of the proposal says it. */
 fplt_status fplt__local_data_names(const fplt__local_data *material, char **text,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/settings.h"
@@ -130,6 +131,49 @@ static int find_pin(const fplt_settings *settings, const char *wanted, uint8_t k
     return 0;
 }
 
+/* Whether a line of known-peers is a remark or `NAME: ed25519:...`. */
+static int is_known_line(const char *line, size_t length)
+{
+    char name[FPLT_NAME_SIZE], value[KEY_TEXT];
+    uint8_t key[KEY];
+    size_t named = strcspn(line, ":\n");
+    if (*line == '#')
+        return 1;
+    if (named >= sizeof name || length != named + 2 + KEY_TEXT - 1 ||
+        strncmp(line + named, ": ", 2) != 0)
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)named, line);
+    snprintf(value, sizeof value, "%.*s", KEY_TEXT - 1, line + named + 2);
+    return fplt__name_is_legal(name) && key_read(value, key);
+}
+
+/* known-peers of a folder, to be released; NULL: there is none. A line that cannot be read is no site that is unknown: its
+ * identity would be believed anew. */
+static fplt_status load_known(const char *folder, char path[4200], char **known, fplt_error *error)
+{
+    size_t size = 0, number = 1;
+    *known = NULL;
+    snprintf(path, 4200, "%.4000s/known-peers", folder);
+    if (access(path, F_OK) != 0)
+        return FPLT_OK;
+    fplt_status status = fplt__file_read(path, MAX_FILE, known, &size, error);
+    for (const char *line = *known; !status && *line; number++) {
+        size_t length = strcspn(line, "\n");
+        if (!is_known_line(line, length))
+            status = fplt_error_set(error, FPLT_BAD_DATA,
+                                    "%s:%zu: not `NAME: ed25519:` and 64 digits; put the line back "
+                                    "as it was, or take it out after the site has told you its "
+                                    "identity another way than through the coordinator",
+                                    path, number);
+        line += length + (line[length] == '\n');
+    }
+    if (status) {
+        fplt__free(*known);
+        *known = NULL;
+    }
+    return status;
+}
+
 static int find_known(const char *known, const char *wanted, uint8_t key[KEY])
 {
     size_t length = strlen(wanted);
@@ -188,6 +232,22 @@ static fplt_status save_known(const char *path, const char *known, const fplt__a
     return status;
 }
 
+/* Two members with one identity are one party, and the plan counts them as two. */
+static fplt_status check_distinct(const fplt__agreement *agreement, fplt_error *error)
+{
+    const uint8_t *identity = agreement->identities;
+    const fplt__proposal *proposal = &agreement->proposal;
+    for (uint32_t i = 0; i < proposal->members; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (memcmp(identity + (size_t)i * KEY, identity + (size_t)j * KEY, KEY) == 0)
+                return fplt_error_set(error, FPLT_FAILED,
+                                      "%s and %s have the same identity: one agent's folder is a "
+                                      "copy of the other's; remove identity.key and identity.pub "
+                                      "at one of them, and it makes its own for the next run",
+                                      proposal->roster[j], proposal->roster[i]);
+    return FPLT_OK;
+}
+
 static fplt_status judge_identities(const fplt_settings *settings, const char *known,
                                     const fplt__agreement *agreement, uint32_t member_index,
                                     const uint8_t own[KEY], fplt_error *error)
@@ -202,7 +262,9 @@ static fplt_status judge_identities(const fplt_settings *settings, const char *k
             if (memcmp(stated, own, KEY) != 0)
                 return fplt_error_set(error, FPLT_FAILED,
                                       "the plan says another identity for %s than identity.key of "
-                                      "this agent: somebody stands in between",
+                                      "this agent: the key was made anew since the agent agreed "
+                                      "(put the old one back, or wait for the next run), or "
+                                      "somebody stands in between",
                                       name);
             continue;
         }
@@ -222,13 +284,11 @@ fplt_status fplt__peers_meet(const fplt_settings *settings, const char *folder,
                              const fplt__agreement *agreement, uint32_t member_index,
                              const uint8_t own[32], int *verified, fplt_error *error)
 {
-    char path[4200], *known = NULL;
-    size_t size = 0;
-    fplt_status status = FPLT_OK;
+    char path[4200], *known;
+    fplt_status status = load_known(folder, path, &known, error);
     *verified = fplt_settings_given(settings, "peers");
-    snprintf(path, sizeof path, "%.4000s/known-peers", folder);
-    if (access(path, F_OK) == 0)
-        status = fplt__file_read(path, MAX_FILE, &known, &size, error);
+    if (!status)
+        status = check_distinct(agreement, error);
     if (!status)
         status = judge_identities(settings, known, agreement, member_index, own, error);
     if (!status)
@@ -253,15 +313,11 @@ static fplt_status compare_pin(const char *path, const char *name, const uint8_t
 fplt_status fplt__peers_compare(const fplt_settings *settings, const char *folder, const char *self,
                                 const uint8_t own[32], fplt__buffer *out, fplt_error *error)
 {
-    char path[4200], name[128], value[256], *known = NULL;
+    char path[4200], name[128], value[256], *known;
     const char *text = fplt_settings_text(settings, "peers");
     uint8_t pin[KEY], met[KEY];
     unsigned pins = 0, same = 0;
-    size_t size = 0;
-    fplt_status status = FPLT_OK;
-    snprintf(path, sizeof path, "%.4000s/known-peers", folder);
-    if (access(path, F_OK) == 0)
-        status = fplt__file_read(path, MAX_FILE, &known, &size, error);
+    fplt_status status = load_known(folder, path, &known, error);
     while (!status && text && *text) {
         text = fplt__pairs_next(text, name, sizeof name, value, sizeof value);
         int is_own = strcmp(name, self) == 0, is_met = is_own || find_known(known, name, met);
@@ -315,26 +371,23 @@ fplt_status fplt_federation_peers(const char *folder, fplt_federation_peer_visit
 {
     char path[4200], *known;
     uint8_t *identity = NULL;
-    size_t size, count = 0, room = 0;
-    snprintf(path, sizeof path, "%.4000s/known-peers", folder);
+    size_t count = 0, room = 0;
     *fingerprint = 0;
-    if (access(path, F_OK) != 0)
+    fplt_status status = load_known(folder, path, &known, error);
+    if (status)
+        return status;
+    if (!known)
         return fplt_error_set(error, FPLT_FAILED,
                               "%s is not there: it is written with the first plan of secure "
                               "aggregation that this agent agrees to",
                               path);
-    fplt_status status = fplt__file_read(path, MAX_FILE, &known, &size, error);
-    if (status)
-        return status;
     for (char *line = known, *end; *line != '#' && (end = strchr(line, '\n')); line = end + 1) {
         char *key = strstr(line, ": ");
         *end = 0;
-        status = fplt__grow(&identity, &room, (count + 1) * KEY, 1, "peers", error);
-        if (!status && (!key || !key_read(key + 2, identity + count * KEY)))
-            status = fplt_error_set(error, FPLT_BAD_DATA, "%s:%zu: not `NAME: ed25519:...`", path,
-                                    count + 1);
-        if (status)
+        if ((status = fplt__grow(&identity, &room, (count + 1) * KEY, 1, "peers", error)))
             break;
+        FPLT__ASSERT(key); /* the lines were read */
+        key_read(key + 2, identity + count * KEY);
         *key = 0;
         visitor(context, line, key + 2);
         count++;

@@ -14,19 +14,13 @@
 #include "federation/agent/rules.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/refit.h"
+#include "federation/plan/validation.h"
 
 static fplt__digest digest_of(fplt__buffer *text)
 {
     fplt__digest digest = fplt__hash_bytes(text->text ? text->text : "", text->length);
     fplt__buffer_clear(text);
     return digest;
-}
-
-/* A run that starts at a model goes another way each time. */
-static int starts_at_zero(const fplt__proposal *proposal)
-{
-    const char *start = fplt__pair_find(proposal->setting, proposal->settings, "start");
-    return !start || strcmp(start, "zero") == 0;
 }
 
 /* What the site says about its file: another label or other columns are another fit. The file is known by its rows. */
@@ -41,33 +35,28 @@ static void add_reading(const fplt_settings *site, fplt__buffer *fit)
                                 fplt_settings_text(site, row->name));
 }
 
+/* Another run is asked anew, though its settings are the same: rows of other members place its broadcasts. */
 static fplt_status make_digests(const fplt_settings *site, const fplt__proposal *proposal,
                                 const fplt__digest *hash, fplt__question *question,
                                 fplt_error *error)
 {
-    fplt__buffer fit = {NULL, 0, 0, FPLT_OK}, whole = {NULL, 0, 0, FPLT_OK};
-    char hex[FPLT__HEX];
+    fplt__buffer fit = {NULL, 0, 0, FPLT_OK};
     fplt__buffer_format(&fit, "schema %s\ndictionary %s\n",
                         proposal->schema ? proposal->schema : "none",
                         proposal->dictionary ? proposal->dictionary : "none");
     add_reading(site, &fit);
+    if (fplt__leaves_out_fold(proposal))
+        fplt__buffer_format(&fit, "part %s\n", proposal->part);
     for (size_t i = 0; i < proposal->settings; i++)
-        fplt__buffer_format(fplt__is_of_fit(proposal->setting[i].name) ? &fit : &whole, "%s %s\n",
-                            proposal->setting[i].name, proposal->setting[i].value);
-    for (uint32_t i = 0; i < proposal->members; i++)
-        fplt__buffer_format(&whole, "member %s\n", proposal->roster[i]);
-    fplt__hex(hash, sizeof *hash, hex);
-    if (!starts_at_zero(proposal))
-        fplt__buffer_format(&whole, "proposal %s\n", hex);
-    if (fit.status || whole.status) {
+        if (fplt__is_of_fit(proposal->setting[i].name))
+            fplt__buffer_format(&fit, "%s %s\n", proposal->setting[i].name,
+                                proposal->setting[i].value);
+    if (fit.status) {
         fplt__buffer_clear(&fit);
-        fplt__buffer_clear(&whole);
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a question");
     }
     question->fit = digest_of(&fit);
-    question->whole = digest_of(&whole);
-    const fplt__input both[] = {{&question->fit, sizeof question->fit},
-                                {&question->whole, sizeof question->whole}};
+    const fplt__input both[] = {{&question->fit, sizeof question->fit}, {hash, sizeof *hash}};
     question->whole = fplt__hash(both, 2);
     return FPLT_OK;
 }
@@ -81,7 +70,9 @@ static fplt_status count_parameters(const fplt__proposal *proposal, const fplt__
     if (status)
         return status;
     question->parameters = terms.job.dimension;
-    question->columns = form.features;
+    /* columns of a formula are no more unknowns than the columns that they are made of */
+    uint64_t inputs = fplt__local_data_inputs(data);
+    question->columns = form.features < inputs ? form.features : inputs;
     fplt__plan_resolution_clear(&terms);
     return FPLT_OK;
 }
@@ -103,10 +94,24 @@ fplt_status fplt__questions_find(const fplt_settings *site, const fplt__proposal
                                            &asked->data_set, error);
 }
 
-/* The same analysis of the same model may be repeated. */
+fplt_status fplt__questions_price(const fplt_settings *site, const fplt__proposal *proposal,
+                                  fplt__site_memory *memory, const fplt__asked *asked,
+                                  double *added, fplt_error *error)
+{
+    const fplt__digest none = {{0}};
+    fplt__question question = asked->question;
+    fplt__question_cost cost = {.added = 0};
+    fplt_status status = make_digests(site, proposal, &none, &question, error);
+    if (!status)
+        status = fplt__site_memory_price(memory, asked->data_set, &question, &cost, error);
+    *added = cost.added;
+    return status;
+}
+
+/* The same analysis of the same model and rows may be repeated. */
 static fplt_status digest_analysis(const fplt_settings *site, const fplt__analysis *analysis,
-                                   const fplt__proposal *proposal, fplt__question *question,
-                                   fplt_error *error)
+                                   const fplt__proposal *proposal, const fplt__row_set *rows,
+                                   fplt__question *question, fplt_error *error)
 {
     fplt__buffer text = {NULL, 0, 0, FPLT_OK};
     char digest[FPLT__HEX];
@@ -118,9 +123,15 @@ static fplt_status digest_analysis(const fplt_settings *site, const fplt__analys
         fplt__buffer_format(&text, "%s %s\n", proposal->analysis.setting[i].name,
                             proposal->analysis.setting[i].value);
     add_reading(site, &text);
-    if (text.status)
-        return fplt_error_set(error, text.status, "no memory for a question");
-    question->fit = question->whole = digest_of(&text);
+    if (text.status) {
+        fplt__buffer_clear(&text);
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a question");
+    }
+    question->fit = digest_of(&text);
+    const fplt__input both[] = {{&question->fit, sizeof question->fit},
+                                {rows->row, rows->count * sizeof *rows->row}};
+    question->whole = fplt__hash(both, 2);
+    question->kind = analysis->kind->name;
     return FPLT_OK;
 }
 
@@ -133,10 +144,47 @@ fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt_
     *asked = (fplt__asked){.left = INFINITY};
     if (fplt__rules_are_off(site))
         return FPLT_OK;
-    fplt_status status = digest_analysis(site, analysis, proposal, &asked->question, error);
+    fplt_status status =
+        digest_analysis(site, analysis, proposal, &sets->used, &asked->question, error);
     asked->question.columns = analysis->kind->columns(analysis);
     asked->question.numbers = analysis->kind->cost(analysis, sets->used.count, minimum);
     return status ? status : fplt__site_memory_find(memory, &sets->all, &asked->data_set, error);
+}
+
+static fplt_status refuse_table(const fplt__analysis *analysis, fplt_error *error)
+{
+    char digest[FPLT__HEX];
+    fplt__hex(&analysis->model_digest, sizeof analysis->model_digest, digest);
+    return analysis->model
+               ? fplt_error_set(
+                     error, FPLT_FAILED,
+                     "disclosure: this data set answered `%s` before about another "
+                     "model or grid, and the difference of two answers may be about one row; "
+                     "name %s in policy.start-models",
+                     analysis->kind->name, digest)
+               : fplt_error_set(error, FPLT_FAILED,
+                                "disclosure: this data set answered `%s` before with other "
+                                "strata, columns or cells, and two tables of the same rows may "
+                                "tell counts that each of them withholds; ask for the same table, "
+                                "or let the site choose `disclosure: research`",
+                                analysis->kind->name);
+}
+
+fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
+                                         fplt__site_memory *memory, const fplt__asked *asked,
+                                         fplt_error *error)
+{
+    uint64_t others;
+    int named;
+    if (!analysis->kind->is_table || !asked->data_set ||
+        !(fplt__rule_value(site, FPLT__RULE_TABLES) > 0))
+        return FPLT_OK;
+    fplt_status status =
+        fplt__site_memory_others(memory, asked->data_set, &asked->question, &others, error);
+    if (status || !others ||
+        (status = fplt__disclosure_names_model(site, analysis, &named, error)) || named)
+        return status;
+    return refuse_table(analysis, error);
 }
 
 fplt__pooled fplt__questions_pool(const fplt__agreement *agreement)
@@ -222,8 +270,10 @@ fplt_status fplt__questions_judge(const fplt_settings *site, const fplt__local_d
         return FPLT_OK;
     if ((status = judge_rows(site, data, pooled, &asked->question, error)))
         return status;
-    uint64_t rows =
-        pooled ? pooled->records : fplt__local_data_records(data) + fplt__local_data_held_out(data);
+    uint64_t own = fplt__local_data_records(data) + fplt__local_data_held_out(data),
+             rows = pooled ? pooled->records : own;
+    if (pooled && pooled->records)
+        asked->question.share = (double)own / (double)pooled->records;
     return fplt__questions_judge_cost(site, rows, memory, asked, error);
 }
 
@@ -232,16 +282,28 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__proposal *proposal,
-                                         fplt__site_memory *memory, fplt_error *error)
+static fplt_status refuse_roster(const fplt__proposal *proposal, size_t members, double least,
+                                 fplt_error *error)
 {
-    double least = fplt__rule_value(site, FPLT__RULE_ROSTER);
+    static const char excuse[] = "(`policy: {exclusion: allow}` excuses members that left)";
+    if (proposal->secure)
+        return fplt_error_set(error, FPLT_FAILED,
+                              "disclosure: the roster differs by %zu from one that was answered "
+                              "for, but must be the same or differ by at least %.0f %s",
+                              members, least, excuse);
+    return fplt_error_set(error, FPLT_FAILED,
+                          "disclosure: %zu of a roster that was answered for under secure "
+                          "aggregation are missing, and without it the coordinator sees each "
+                          "update: the earlier sum less these is what the missing sent; take "
+                          "aggregate: secure with the same roster %s",
+                          members, excuse);
+}
+
+/* The names of a roster, sorted and separated by blanks; to be cleared. */
+static fplt_status sort_roster(const fplt__proposal *proposal, fplt__buffer *names,
+                               fplt_error *error)
+{
     char(*sorted)[FPLT__NAME];
-    fplt__buffer names = {NULL, 0, 0, FPLT_OK};
-    size_t members;
-    if (!proposal->secure || !(least > 0) || fplt__policy_is_private(site, proposal) ||
-        fplt__custom_cost_is_off(site, proposal))
-        return FPLT_OK;
     fplt_status status =
         fplt__alloc_into(&sorted, proposal->members, sizeof *sorted, "the roster", error);
     if (status)
@@ -249,21 +311,30 @@ fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__
     memcpy(sorted, proposal->roster, proposal->members * sizeof *sorted);
     qsort(sorted, proposal->members, sizeof *sorted, by_name);
     for (uint32_t i = 0; i < proposal->members; i++)
-        fplt__buffer_format(&names, "%s%s", i ? " " : "", sorted[i]);
+        fplt__buffer_format(names, "%s%s", i ? " " : "", sorted[i]);
     fplt__free(sorted);
-    if (names.status)
-        status = fplt_error_set(error, names.status, "no memory for the roster");
-    else if (!(status = fplt__site_memory_roster_differs(memory, proposal->federation, names.text,
-                                                         fplt__policy_allows_exclusion(site),
-                                                         &members, error)))
-        status =
-            members && (double)members < least
-                ? fplt_error_set(error, FPLT_FAILED,
-                                 "disclosure: the roster differs by %zu from one that was "
-                                 "answered for, but must be the same or differ by at least %.0f "
-                                 "(`policy: {exclusion: allow}` excuses members that left)",
-                                 members, least)
-                : fplt__site_memory_add_roster(memory, proposal->federation, names.text, error);
+    return names->status ? fplt_error_set(error, names->status, "no memory for the roster")
+                         : FPLT_OK;
+}
+
+fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__proposal *proposal,
+                                         fplt__site_memory *memory, fplt_error *error)
+{
+    double least = fplt__rule_value(site, FPLT__RULE_ROSTER);
+    fplt__buffer names = {NULL, 0, 0, FPLT_OK};
+    size_t members;
+    if (!(least > 0) || fplt__policy_is_private(site, proposal) ||
+        fplt__custom_cost_is_off(site, proposal))
+        return FPLT_OK;
+    fplt_status status = sort_roster(proposal, &names, error);
+    if (!status)
+        status = fplt__site_memory_roster_differs(memory, proposal->federation, names.text,
+                                                  fplt__policy_allows_exclusion(site),
+                                                  !proposal->secure, &members, error);
+    if (!status && members && (double)members < least)
+        status = refuse_roster(proposal, members, least, error);
+    if (!status && proposal->secure)
+        status = fplt__site_memory_add_roster(memory, proposal->federation, names.text, error);
     fplt__buffer_clear(&names);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Questions: what a run without privacy asks of a data set, whether the rows can carry it, and what all questions together
- * cost over the life of the data set. Rules rows, freedom, holdout, questions and differencing (rules.h). */
+ * cost over the life of the data set. Rules rows, freedom, holdout, questions, tables and differencing (rules.h). */
 #ifndef FPLT_FEDERATION_QUESTIONS_H
 #define FPLT_FEDERATION_QUESTIONS_H
 
@@ -45,12 +45,22 @@ fplt_status fplt__questions_find_analysis(const fplt_settings *site, const fplt_
                                           const fplt__proposal *proposal,
                                           const fplt__row_sets *sets, fplt__site_memory *memory,
                                           fplt__asked *asked, fplt_error *error);
+/* What a run of a proposal would cost the data set of the question at hand, which has the same parameters. `added`: as in
+ * fplt__question_cost. */
+fplt_status fplt__questions_price(const fplt_settings *site, const fplt__proposal *proposal,
+                                  fplt__site_memory *memory, const fplt__asked *asked,
+                                  double *added, fplt_error *error);
+/* The rule `tables`. FPLT_FAILED: refused, and the sentence may be told. */
+fplt_status fplt__questions_judge_tables(const fplt_settings *site, const fplt__analysis *analysis,
+                                         fplt__site_memory *memory, const fplt__asked *asked,
+                                         fplt_error *error);
 /* The rule `differencing`. FPLT_FAILED: refused; the sentence is for the site alone. */
 fplt_status fplt__questions_compare(const fplt_settings *site, const fplt__row_sets *sets,
                                     fplt__site_memory *memory, fplt__asked *asked,
                                     fplt_error *error);
 /* The rule `roster`, of runs under secure aggregation: a roster that differs from an earlier one by a few members would
- * give the sum of these by subtraction. Remembers the roster. FPLT_FAILED: refused, and the sentence may be told. */
+ * give the sum of these by subtraction. Remembers the roster. A run without secure aggregation shows each update, and may
+ * not lack a few members of such a roster either. FPLT_FAILED: refused, and the sentence may be told. */
 fplt_status fplt__questions_judge_roster(const fplt_settings *site, const fplt__proposal *proposal,
                                          fplt__site_memory *memory, fplt_error *error);
 /* Counts the question, durably; the same question again costs nothing. */
@@ -66,7 +76,7 @@ double fplt__questions_hessian(uint64_t parameters);
 
 /* The rule `cells`: classes, events and columns that are constant but for a few rows. The columns are those of the run.
  * FPLT_FAILED: refused; the sentence, which names the column, is for the site alone. */
-fplt_status fplt__cells_judge(const fplt_settings *site, const fplt__local_data *data,
+fplt_status fplt__cells_judge(const fplt_settings *site, const fplt_dataset *rows,
                               fplt_error *error);
 
 #endif

@@ -229,6 +229,9 @@ fplt_status fplt__federation_audit(const char *folder,
     verdict->entries = found.entries;
     verdict->expired = found.expired;
     verdict->signed_up_to = found.signed_up_to;
+    if (found.signed_up_to)
+        fplt__hex(found.key, sizeof found.key, verdict->key);
+    verdict->other_keys = found.other_keys;
     verdict->bad = found.bad;
     snprintf(verdict->sentence, sizeof verdict->sentence, "%s", found.sentence);
     return FPLT_OK;

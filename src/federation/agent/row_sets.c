@@ -199,25 +199,48 @@ static int by_hash(const void *a, const void *b)
     return order ? order : (left->row > right->row) - (left->row < right->row);
 }
 
+/* The rows in the order of their hashes under the key; to be released. */
+static fplt_status order_rows(const fplt__row_set *set, const uint8_t key[32], struct place **out,
+                              fplt_error *error)
+{
+    struct place *place;
+    fplt_status status = fplt__alloc_into(out, set->count, sizeof *place, "held-out rows", error);
+    if (status)
+        return status;
+    place = *out;
+    for (size_t r = 0; r < set->count; r++) {
+        crypto_generichash(place[r].hash.byte, sizeof place[r].hash.byte, set->row[r].byte,
+                           sizeof set->row[r].byte, key, 32);
+        place[r].row = r;
+    }
+    qsort(place, set->count, sizeof *place, by_hash);
+    return FPLT_OK;
+}
+
 fplt_status fplt__row_set_hold_out(const fplt__row_set *set, const uint8_t key[32], double share,
                                    unsigned char *held, fplt_error *error)
 {
     size_t count = (size_t)(share * (double)set->count + 0.5);
     struct place *place;
-    fplt_status status =
-        fplt__alloc_into(&place, set->count, sizeof *place, "held-out rows", error);
+    fplt_status status = order_rows(set, key, &place, error);
     if (status)
         return status;
     count = count < set->count ? count : set->count - 1;
-    for (size_t r = 0; r < set->count; r++) {
-        crypto_generichash(place[r].hash.byte, sizeof place[r].hash.byte, set->row[r].byte,
-                           sizeof set->row[r].byte, key, 32);
-        place[r].row = r;
-        held[r] = 0;
-    }
-    qsort(place, set->count, sizeof *place, by_hash);
-    for (size_t k = 0; k < count; k++)
-        held[place[k].row] = 1;
+    for (size_t k = 0; k < set->count; k++)
+        held[place[k].row] = k < count;
+    fplt__free(place);
+    return FPLT_OK;
+}
+
+fplt_status fplt__row_set_deal(const fplt__row_set *set, const uint8_t key[32], uint32_t folds,
+                               uint32_t *fold, fplt_error *error)
+{
+    struct place *place;
+    fplt_status status = order_rows(set, key, &place, error);
+    if (status)
+        return status;
+    for (size_t k = 0; k < set->count; k++)
+        fold[place[k].row] = (uint32_t)((uint64_t)k * folds / set->count);
     fplt__free(place);
     return FPLT_OK;
 }
@@ -237,6 +260,11 @@ static int is_neutral(const fplt_dataset *rows, const fplt_schema *schema, size_
     return 1;
 }
 
+int fplt__row_has_effect(const fplt_dataset *rows, const fplt_schema *schema, size_t r)
+{
+    return !(rows->weight && !(rows->weight[r] > 0)) && !is_neutral(rows, schema, r);
+}
+
 fplt_status fplt__row_set_used(const fplt__row_set *set, const fplt_dataset *rows,
                                const fplt_schema *schema, const unsigned char *held, int side,
                                fplt__row_set *used, fplt_error *error)
@@ -244,8 +272,7 @@ fplt_status fplt__row_set_used(const fplt__row_set *set, const fplt_dataset *row
     fplt_status status = FPLT_OK;
     *used = (fplt__row_set){NULL, 0, 0};
     for (size_t r = 0; r < set->count && !status; r++)
-        if ((!held || held[r] == side) && !(rows->weight && !(rows->weight[r] > 0)) &&
-            !is_neutral(rows, schema, r))
+        if ((!held || held[r] == side) && fplt__row_has_effect(rows, schema, r))
             status = add_row(used, &set->row[r], error);
     if (status)
         fplt__row_set_clear(used);

@@ -32,6 +32,12 @@ fplt_status fplt__row_set_read(const fplt_settings *reading, const fplt_schema *
  * are added later change little, and a smaller share is part of a larger one. */
 fplt_status fplt__row_set_hold_out(const fplt__row_set *set, const uint8_t key[32], double share,
                                    unsigned char *held, fplt_error *error);
+/* Which fold each row is in, 0 to folds - 1: as many parts as even as they go of the rows in the order of their hashes
+ * under the key. */
+fplt_status fplt__row_set_deal(const fplt__row_set *set, const uint8_t key[32], uint32_t folds,
+                               uint32_t *fold, fplt_error *error);
+/* Whether the row has a weight above 0 and is not the neutral row of a schema (or NULL). */
+int fplt__row_has_effect(const fplt_dataset *rows, const fplt_schema *schema, size_t r);
 /* The rows with held[r] == side that have an effect: not those of weight 0, nor the neutral rows of a schema (or NULL).
  * Sorted. `held` NULL: all rows. */
 fplt_status fplt__row_set_used(const fplt__row_set *set, const fplt_dataset *rows,

@@ -6,8 +6,9 @@ static const char *const presets[FPLT__PRESETS] = {"strict", "research", "off"};
 
 const fplt__rule fplt__rules[FPLT__RULES] = {
     [FPLT__RULE_APPROVAL] = {"approval",
-                             "A schema, columns, classes, levels or row weights that the proposal "
-                             "states are approved at the site",
+                             "A schema, columns, classes, levels, a formula, bounds for missing "
+                             "values or row weights that the proposal states are approved at the "
+                             "site",
                              NULL,
                              {1, 1, 0},
                              0},
@@ -57,6 +58,14 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                           {3, 3, 0},
                           1},
     [FPLT__RULE_COUNTS] = {"counts", "A count that is reported is at least", "%g", {5, 5, 0}, 1},
+    [FPLT__RULE_TABLES] =
+        {"tables",
+         "All tables of a kind (`describe`, `survival`) about a data set have the "
+         "same strata, columns and cells, and all evaluations are of one model, or of models in "
+         "policy.start-models",
+         NULL,
+         {1, 0, 0},
+         0},
     [FPLT__RULE_SPLITS] = {"splits",
                            "Which rows are held out follows from a secret of the site, not from "
                            "the proposal's seed",
@@ -71,7 +80,7 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                                  1},
     [FPLT__RULE_SATURATION] = {"saturation",
                                "Rows whose linear predictor is above 8 in absolute value at a "
-                               "broadcast point are at most this share",
+                               "broadcast point, or by an evaluated model, are at most this share",
                                "%g",
                                {0.05, 0.05, 0},
                                1},

@@ -20,6 +20,7 @@ typedef enum fplt__rule_name {
     FPLT__RULE_HOLDOUT,
     FPLT__RULE_CELLS,
     FPLT__RULE_COUNTS,
+    FPLT__RULE_TABLES,
     FPLT__RULE_SPLITS,
     FPLT__RULE_DIFFERENCING,
     FPLT__RULE_SATURATION,
@@ -30,6 +31,10 @@ typedef enum fplt__rule_name {
     FPLT__RULE_WITHDRAWAL,
     FPLT__RULES
 } fplt__rule_name;
+
+/* Of the rule `saturation`: beyond this linear predictor a logistic slope is below 4e-4, and the record no longer counts in a
+ * gradient. */
+#define FPLT__STEEP 8.0
 
 enum { FPLT__PRESETS = 3 }; /* strict, research, off */
 

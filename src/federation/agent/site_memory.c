@@ -23,9 +23,11 @@ static const char *const schema[] = {
     " asked INT NOT NULL, PRIMARY KEY(data_set, whole));"
     "CREATE TABLE roster(federation TEXT NOT NULL, names TEXT NOT NULL, made INT NOT NULL,"
     " PRIMARY KEY(federation, names));"
-    "CREATE TABLE withdrawal(approved INT PRIMARY KEY, used INT NOT NULL);"};
+    "CREATE TABLE withdrawal(approved INT PRIMARY KEY, used INT NOT NULL);",
+    "ALTER TABLE question ADD COLUMN kind TEXT NOT NULL DEFAULT '';" /* of an answered analysis */
+    "ALTER TABLE question ADD COLUMN share REAL NOT NULL DEFAULT 1;"};
 
-static const struct fplt__database_form form = {"memory of a site", 0x46504c44 /* FPLD */, 1,
+static const struct fplt__database_form form = {"memory of a site", 0x46504c44 /* FPLD */, 2,
                                                 schema};
 
 struct fplt__site_memory {
@@ -174,6 +176,11 @@ fplt_status fplt__site_memory_differs(fplt__site_memory *memory, int64_t data_se
 
 /* Questions */
 
+static int is_pooled(const fplt__question *question)
+{
+    return question->share > 0 && question->share < 1;
+}
+
 static fplt_status read_totals(fplt__site_memory *memory, int64_t data_set,
                                const fplt__question *question, fplt__question_cost *cost,
                                int *same_fit, fplt_error *error)
@@ -182,10 +189,11 @@ static fplt_status read_totals(fplt__site_memory *memory, int64_t data_set,
     int row = 0;
     fplt_status status = fplt__table_ask(
         memory->table, &statement, error,
-        "SELECT total(cost + hessians * parameters * (parameters + 1) / 2.0),"
+        "SELECT total((cost + hessians * parameters * (parameters + 1) / 2.0) * max(share, ?)),"
         " coalesce(max(columns), 0), count(*), coalesce(max(fit = ?), 0) FROM question"
         " WHERE data_set = ?",
-        "bi", question->fit.byte, sizeof question->fit.byte, data_set);
+        "rbi", is_pooled(question) ? 1.0 : 0.0, question->fit.byte, sizeof question->fit.byte,
+        data_set);
     if (status || (status = fplt__table_step(memory->table, statement, &row, error)))
         return status;
     cost->spent = sqlite3_column_double(statement, 0);
@@ -244,16 +252,37 @@ fplt_status fplt__site_memory_price(fplt__site_memory *memory, int64_t data_set,
 }
 
 static fplt_status add_question(fplt__site_memory *memory, int64_t data_set,
-                                const fplt__question *question, double cost, fplt_error *error)
+                                const fplt__question *question, double cost, const char *kind,
+                                fplt_error *error)
 {
     return fplt__table_run(
         memory->table, NULL, error,
-        "INSERT INTO question VALUES(?, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT(data_set, whole) DO "
+        "INSERT INTO question VALUES(?, ?, ?, ?, ?, ?, 0, ?, ?, ?) ON CONFLICT(data_set, whole) DO "
         "UPDATE SET cost = cost + excluded.cost, parameters = excluded.parameters,"
-        " columns = max(columns, excluded.columns)",
-        "ibbriii", data_set, question->whole.byte, sizeof question->whole.byte, question->fit.byte,
-        sizeof question->fit.byte, cost, (int64_t)question->parameters, (int64_t)question->columns,
-        (int64_t)time(NULL));
+        " columns = max(columns, excluded.columns), kind = max(kind, excluded.kind),"
+        " share = min(share, excluded.share)",
+        "ibbriiitr", data_set, question->whole.byte, sizeof question->whole.byte,
+        question->fit.byte, sizeof question->fit.byte, cost, (int64_t)question->parameters,
+        (int64_t)question->columns, (int64_t)time(NULL), kind,
+        is_pooled(question) ? question->share : 1.0);
+}
+
+fplt_status fplt__site_memory_others(fplt__site_memory *memory, int64_t data_set,
+                                     const fplt__question *question, uint64_t *others,
+                                     fplt_error *error)
+{
+    sqlite3_stmt *statement;
+    int row = 0;
+    *others = 0;
+    fplt_status status = fplt__table_ask(
+        memory->table, &statement, error,
+        "SELECT count(*) FROM question WHERE data_set = ? AND kind = ? AND fit <> ?", "itb",
+        data_set, question->kind, question->fit.byte, sizeof question->fit.byte);
+    if (status || (status = fplt__table_step(memory->table, statement, &row, error)))
+        return status;
+    *others = (uint64_t)sqlite3_column_int64(statement, 0);
+    fplt__table_done(statement);
+    return FPLT_OK;
 }
 
 fplt_status fplt__site_memory_charge(fplt__site_memory *memory, int64_t data_set,
@@ -264,8 +293,9 @@ fplt_status fplt__site_memory_charge(fplt__site_memory *memory, int64_t data_set
     fplt_status status = fplt__site_memory_price(memory, data_set, question, &cost, error);
     if (status || (status = fplt__table_begin(memory->table, error)))
         return status;
-    if (cost.added > 0)
-        status = add_question(memory, data_set, question, cost.added, error);
+    const char *kind = used && question->kind ? question->kind : "";
+    if (cost.added > 0 || *kind || is_pooled(question))
+        status = add_question(memory, data_set, question, cost.added, kind, error);
     if (!status && used)
         status = add_set(memory, data_set, ANSWERED, used, error);
     if (!status && held)
@@ -304,8 +334,8 @@ static size_t count_missing(const char *names, const char *others)
 }
 
 fplt_status fplt__site_memory_roster_differs(fplt__site_memory *memory, const char *federation,
-                                             const char *names, int may_leave, size_t *members,
-                                             fplt_error *error)
+                                             const char *names, int may_leave, int may_join,
+                                             size_t *members, fplt_error *error)
 {
     sqlite3_stmt *statement;
     int row = 0;
@@ -315,7 +345,7 @@ fplt_status fplt__site_memory_roster_differs(fplt__site_memory *memory, const ch
                         "SELECT names FROM roster WHERE federation = ?", "t", federation);
     while (!status && !(status = fplt__table_step(memory->table, statement, &row, error)) && row) {
         const char *known = (const char *)sqlite3_column_text(statement, 0);
-        size_t joined = count_missing(names, known),
+        size_t joined = may_join ? 0 : count_missing(names, known),
                differing = joined + count_missing(known, names);
         if (differing && (joined || !may_leave) && (!*members || differing < *members))
             *members = differing;

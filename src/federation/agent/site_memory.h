@@ -24,12 +24,16 @@ const uint8_t *fplt__site_memory_secret(const fplt__site_memory *memory);
 fplt_status fplt__site_memory_find(fplt__site_memory *memory, const fplt__row_set *rows,
                                    int64_t *data_set, fplt_error *error);
 
-/* A fit or an analysis that is asked for. Two questions with the same `fit` differ at most in penalty, method and start;
- * with the same `whole` they are the same. */
+/* A fit or an analysis that is asked for. Two fits with the same `fit` differ at most in penalty, method, start and run; two
+ * analyses in the rows. With the same `whole` they are the same run, or the same analysis of the same rows. */
 typedef struct fplt__question {
     fplt__digest fit, whole;
+    const char *kind; /* of an analysis; NULL: a fit */
     uint64_t parameters, columns;
     uint64_t numbers; /* of an analysis, which has no parameters: numbers that are told */
+    /* Of the site in the rows that the answer is a sum over: below 1 under secure aggregation; 0: 1. A question that the site
+     * answers by itself is measured with what it told by itself, and its share of the rest. */
+    double share;
 } fplt__question;
 
 /* Of a fit, for each parameter. */
@@ -47,6 +51,10 @@ typedef struct fplt__question_cost {
 fplt_status fplt__site_memory_price(fplt__site_memory *memory, int64_t data_set,
                                     const fplt__question *question, fplt__question_cost *cost,
                                     fplt_error *error);
+/* Analyses of the same kind that the data set answered, with another `fit`. */
+fplt_status fplt__site_memory_others(fplt__site_memory *memory, int64_t data_set,
+                                     const fplt__question *question, uint64_t *others,
+                                     fplt_error *error);
 /* Counts the question, and the rows that are answered for (sorted, or NULL where the question is refused), durably. */
 fplt_status fplt__site_memory_charge(fplt__site_memory *memory, int64_t data_set,
                                      const fplt__question *question, const fplt__row_set *used,
@@ -62,10 +70,10 @@ fplt_status fplt__site_memory_differs(fplt__site_memory *memory, int64_t data_se
 
 /* Rosters of runs under secure aggregation. The least number of members, above 0, by which the sorted names differ from an
  * earlier roster of the federation; 0: from none. Names are separated by blanks. `may_leave`: rosters that members have only
- * left since are not compared. */
+ * left since are not compared. `may_join`: members that joined since are not counted. */
 fplt_status fplt__site_memory_roster_differs(fplt__site_memory *memory, const char *federation,
-                                             const char *names, int may_leave, size_t *members,
-                                             fplt_error *error);
+                                             const char *names, int may_leave, int may_join,
+                                             size_t *members, fplt_error *error);
 fplt_status fplt__site_memory_add_roster(fplt__site_memory *memory, const char *federation,
                                          const char *names, fplt_error *error);
 

@@ -35,13 +35,66 @@ static void end_run(fplt__coordinator *c)
         command(c, FPLT__LEADER_END);
 }
 
+/* Whether the settings allow a run without one more member. The command is refused while nothing has changed: afterwards the
+ * state would name a run that no coordinator can propose. */
+static fplt_status propose_without(const fplt__coordinator *c, fplt__coordinator *other,
+                                   const char *name, fplt_error *error)
+{
+    fplt_error why = {FPLT_OK, ""};
+    size_t count = c->excluded.count;
+    fplt_status status = fplt__alloc_into(&other->excluded.name, count + 1,
+                                          sizeof *other->excluded.name, "exclusions", error);
+    if (status)
+        return status;
+    if (count)
+        memcpy(other->excluded.name, c->excluded.name, count * sizeof *other->excluded.name);
+    snprintf(other->excluded.name[count], sizeof *other->excluded.name, "%s", name);
+    other->excluded.count = count + 1;
+    other->excluded.run = c->run + 1;
+    if (fplt__coordinator_propose(other, &why) == FPLT_OK && c->proposal.secure &&
+        !other->proposal.secure)
+        fplt_error_set(&why, FPLT_BAD_VALUE,
+                       "without it `aggregate: auto` means plain, and the coordinator would see "
+                       "single updates");
+    if (why.status)
+        status = fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s cannot be excluded: %.300s. End the run with `fedplt "
+                                "federation end`, its last model is kept",
+                                name, why.text);
+    fplt__free(other->excluded.name);
+    return status;
+}
+
+static int is_member(const fplt__coordinator *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->members; i++)
+        if (strcmp(c->roster[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+static fplt_status check_without(const fplt__coordinator *c, const char *name, fplt_error *error)
+{
+    fplt__coordinator *other;
+    if (!is_member(c, name) || c->members < 2)
+        return FPLT_OK; /* refused with the stored roster */
+    fplt_status status = fplt__coordinator_rehearse(c, c->settings, &other, error);
+    if (status)
+        return status;
+    status = propose_without(c, other, name, error);
+    fplt__proposal_clear(&other->proposal);
+    fplt__free(other);
+    return status;
+}
+
 static char *exclude(fplt__coordinator *c, const char *name)
 {
     char sentence[FPLT__SENTENCE];
     fplt_error error = {FPLT_OK, ""};
     if (fplt__leader_get_view(c->leader).committing)
         fplt_error_set(&error, FPLT_IO, "the state is being stored; try again");
-    else if (!fplt__coordinator_exclude(c->store, c->run, name, sentence, &error)) {
+    else if (!check_without(c, name, &error) &&
+             !fplt__coordinator_exclude(c->store, c->run, name, sentence, &error)) {
         fplt__coordinator_log(c, -1, "excluded", "%s", sentence);
         c->turn.restarts = 1;
         snprintf(c->end.outcome.sentence, sizeof c->end.outcome.sentence, "%s", sentence);

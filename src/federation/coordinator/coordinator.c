@@ -89,6 +89,7 @@ static void measured(fplt__coordinator *c, const fplt__leader_action *action)
         snprintf(sentence + used, sizeof sentence - (size_t)used, ", held-out loss %.6g",
                  c->seen.score.objective / (double)c->seen.score.records);
     keep_information(c, action->information);
+    fplt__coordinator_keep_fit(c);
     fplt__coordinator_report(c, -1, "measured", sentence, criterion);
 }
 
@@ -163,7 +164,7 @@ static void note(fplt__coordinator *c, const fplt__leader_action *action)
         return;
     for (size_t i = 0; i < sizeof transient / sizeof *transient; i++)
         is_stored &= strcmp(action->word, transient[i]) != 0;
-    if (who >= 0 && c->proposal.refit == FPLT__REFIT_THIS && strcmp(action->word, "refused") == 0)
+    if (who >= 0 && fplt__is_follower(&c->proposal) && strcmp(action->word, "refused") == 0)
         snprintf(c->end.refusal, sizeof c->end.refusal, "%s: %.400s", c->roster[who],
                  action->sentence);
     fplt__coordinator_report(c, who, action->word, action->sentence, NAN);
@@ -302,6 +303,7 @@ static void close_all(fplt__coordinator *c)
     c->leader = leader;
     close_run(c);
     fplt__coordinator_clear_successions(c);
+    fplt__coordinator_forget_validation(c);
     fplt__leader_store_close(c->store);
     fplt__audit_close(c->audit);
     fplt__authority_close(&c->pki.authority);
@@ -380,7 +382,7 @@ static void tend_waiting(fplt__coordinator *c)
 static int all_served(const fplt__coordinator *c)
 {
     FPLT__ASSERT(c->end.is_reached);
-    if (!fplt__leader_hub(c->leader) && c->proposal.refit != FPLT__REFIT_THIS &&
+    if (!fplt__leader_hub(c->leader) && !fplt__is_follower(&c->proposal) &&
         fplt__leader_get_view(c->leader).state == FPLT__ENDED)
         return 1; /* refused before there was a plan: there is no model to fetch */
     int waits = fplt__now() - c->end.at < LAST_SECONDS;
@@ -457,7 +459,7 @@ static void run_loop(fplt__coordinator *c)
         if (c->end.write_at && fplt__now() >= c->end.write_at)
             write_model(c);
         fplt__coordinator_tend_analysis(c);
-        fplt__coordinator_tend_refit(c);
+        fplt__coordinator_tend_following(c);
         tend_waiting(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
             fplt__coordinator_reload(c);
@@ -465,12 +467,27 @@ static void run_loop(fplt__coordinator *c)
     tend_receipts(c);
 }
 
+/* Where a browser on this machine finds the live page; empty: nowhere. */
+static void locate_page(const fplt__coordinator *c, char *text, size_t size)
+{
+    char host[256] = "";
+    unsigned port = 0;
+    *text = 0;
+    if (!c->doors.page || fplt__address_split(fplt_settings_text(c->settings, "status"), host,
+                                              sizeof host, &port, NULL))
+        return;
+    const char *at = strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1"
+                     : strcmp(host, "::") == 0    ? "::1"
+                                                  : host;
+    snprintf(text, size,
+             strchr(at, ':') ? "; live page http://[%s]:%u/" : "; live page http://%s:%u/", at,
+             fplt__server_port(c->doors.page));
+}
+
 static void announce(fplt__coordinator *c)
 {
-    char page[64] = "";
-    if (c->doors.page)
-        snprintf(page, sizeof page, "; live page http://127.0.0.1:%u/",
-                 fplt__server_port(c->doors.page));
+    char page[300];
+    locate_page(c, page, sizeof page);
     fplt__coordinator_log(c, -1, "started", "%s run %u: listening on port %u%s",
                           c->pki.authority.federation, c->run, fplt__server_port(c->doors.agents),
                           page);

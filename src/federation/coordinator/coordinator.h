@@ -18,6 +18,8 @@
 #include "federation/plan/analysis.h"
 #include "federation/plan/plan_resolution.h"
 #include "federation/plan/preparation.h"
+#include "federation/plan/following.h"
+#include "federation/plan/validation.h"
 #include "base/sum.h"
 #include "protocol/leader.h"
 #include "store/leader.h"
@@ -169,8 +171,25 @@ struct fplt__coordinator_exclusion {
     size_t count, room;
     char (*name)[FPLT__NAME];     /* owned */
     int continued;                /* it goes on at the last model */
-    int refits;                   /* and without the penalty */
+    fplt__continuing follows;     /* how the newest of these runs begins */
     char epsilon[32], rounds[32]; /* what is left of the promise; empty: as in the settings */
+};
+
+/* A validation (plan/validation.h). What it came to is kept while its runs follow each other. */
+struct fplt__coordinator_validation {
+    fplt__validation plan;
+    char text[FPLT__VALIDATION_TEXT]; /* as the first proposal has it; empty: there is none */
+    uint32_t folds;                   /* 0: not dealt yet */
+    uint32_t least,
+        least_of; /* folds that a member can have at most, and which one has the least */
+    struct fplt__coordinator_fit {
+        uint64_t rows,
+            hits;    /* that were left out, and of them called rightly; rows 0: not fitted yet */
+        double loss; /* sum over these rows */
+    } * fit;         /* owned: values x folds */
+    size_t fits;     /* that are done */
+    char measure[FPLT__WORD]; /* besides the loss: accuracy or rmse; or only the loss */
+    int is_unsaved;           /* the last fit is not on disk */
 };
 
 /* The end of the run. */
@@ -179,7 +198,8 @@ struct fplt__coordinator_end {
     double at;
     double write_at; /* when the model that could not be written is tried again; 0: it is there */
     double receipts; /* sum of the charges that are kept by name */
-    char refusal[FPLT__SENTENCE]; /* of a refit, with the name of the member; empty: none refused */
+    char refusal
+        [FPLT__SENTENCE]; /* of a run that follows, with the name of the member; empty: none refused */
     fplt_federation_outcome outcome;
 };
 
@@ -190,7 +210,7 @@ struct fplt__coordinator_turn {
     /* coordinator.c: gives an event to the machine and does all that follows */
     void (*handle)(struct fplt__coordinator *coordinator, fplt__leader_event *event);
     int acting, has_next, resolves, step;
-    int restarts; /* a member was excluded: the next run is opened */
+    int restarts; /* another run follows, which is opened next */
     fplt__leader_event next;
     fplt_status failure;
     fplt_error error;
@@ -223,6 +243,7 @@ typedef struct fplt__coordinator {
     struct fplt__coordinator_start start;
     struct fplt__coordinator_facts facts;
     struct fplt__coordinator_analysis analysis;
+    struct fplt__coordinator_validation validation;
     struct fplt__coordinator_seen seen;
     struct fplt__coordinator_end end;
     struct fplt__coordinator_turn turn;
@@ -244,6 +265,10 @@ void fplt__coordinator_log(fplt__coordinator *coordinator, int64_t identity, con
 /* A file of the settings, relative to the folder; `inside` NULL: the file itself. */
 void fplt__coordinator_path(const fplt__coordinator *coordinator, const char *file,
                             const char *inside, char *path, size_t size);
+
+/* Where the results go, made if it is not there: `out`, and for a run that was ended by an exclusion a folder of its
+ * number inside. */
+void fplt__coordinator_make_out(const fplt__coordinator *coordinator, char out[4200]);
 
 /* record.c */
 fplt_status fplt__coordinator_open_record(fplt__coordinator *coordinator, fplt_error *error);
@@ -312,6 +337,15 @@ fplt_status fplt__coordinator_state_start(const fplt__coordinator *coordinator,
 /* proposing.c */
 /* The proposal of the settings, with a new nonce. */
 fplt_status fplt__coordinator_propose(fplt__coordinator *coordinator, fplt_error *error);
+/* A coordinator that only proposes, with other settings or exclusions than this one; its proposal is to be cleared, and
+ * itself released with fplt__free. It borrows all else. */
+fplt_status fplt__coordinator_rehearse(const fplt__coordinator *coordinator,
+                                       const fplt_settings *settings, fplt__coordinator **other,
+                                       fplt_error *error);
+/* The proposal of a run as it was stored, from its plan where there is one; empty where neither can be read. To be
+ * cleared. */
+void fplt__coordinator_stored_proposal(fplt__leader_store *store, uint32_t run,
+                                       fplt__proposal *proposal);
 /* Compares the stored document with the settings, and rejects changes that a run does not allow. */
 fplt_status fplt__coordinator_compare(const fplt__coordinator *coordinator,
                                       const fplt__proposal *stored, fplt_error *error);
@@ -368,9 +402,6 @@ void fplt__coordinator_forget_polys(fplt__coordinator *coordinator);
 void fplt__coordinator_resolve(fplt__coordinator *coordinator, int step);
 
 /* results.c */
-/* Where the results go, made if it is not there: `out`, and for a run that was ended by an exclusion a folder of its
- * number inside. */
-void fplt__coordinator_make_out(const fplt__coordinator *coordinator, char out[4200]);
 /* Model, certificate and page of a run that is over; nothing where no plan was made. Without the page
  * the others stay, and the log says so. */
 fplt_status fplt__coordinator_write(fplt__coordinator *coordinator, fplt_error *error);
@@ -389,12 +420,32 @@ fplt__service fplt__coordinator_page(fplt__coordinator *coordinator);
 /* Answers one client of the control socket, if there is one. */
 void fplt__coordinator_serve_control(fplt__coordinator *coordinator);
 
+/* validating.c */
+/* Makes of the proposal, which begins a validation, that of the part which the run at hand is. */
+fplt_status fplt__coordinator_state_part(fplt__coordinator *coordinator, fplt__proposal *proposal,
+                                         fplt_error *error);
+/* Asks the members how many folds they can have; `asked`: 0 where the run begins no validation. */
+void fplt__coordinator_ask_folds(fplt__coordinator *coordinator, int *asked);
+void fplt__coordinator_remember_folds(fplt__coordinator *coordinator,
+                                      const fplt__leader_action *action);
+/* All have answered: settles the number of folds and ends the run. */
+fplt_status fplt__coordinator_deal_folds(fplt__coordinator *coordinator, fplt_error *error);
+/* After a measurement: keeps the score of a fit that has ended. */
+void fplt__coordinator_keep_fit(fplt__coordinator *coordinator);
+/* After a run of a validation that is done: goes on with the next. FPLT_FAILED: there is no score. */
+fplt_status fplt__coordinator_begin_part(fplt__coordinator *coordinator, fplt_error *error);
+/* Adds `validation` to the status: how many fits are done, and the result once it is there. */
+void fplt__coordinator_add_validation(const fplt__coordinator *coordinator, json_t *status);
+/* Adds `validated` to the record of the fit that a validation ends with. */
+void fplt__coordinator_record_validation(const fplt__coordinator *coordinator, json_t *record);
+void fplt__coordinator_forget_validation(fplt__coordinator *coordinator);
+
 /* refitting.c */
-/* Whether a run that is done is followed by its refit, as far as is known when it is opened: no site withheld what the refit
- * asks for. */
-int fplt__coordinator_refits(const fplt__coordinator *coordinator);
-/* After a run that is to be refitted: goes on with the refit. In a refit: ends it where a member refuses it. */
-void fplt__coordinator_tend_refit(fplt__coordinator *coordinator);
+/* Whether a run that is done is followed by the next part of a validation or by its refit, as far as is known when it is
+ * opened: no site withheld what the refit asks for. */
+int fplt__coordinator_is_followed(const fplt__coordinator *coordinator);
+/* After a run that another follows: goes on with that one. In a run that follows: ends it where a member refuses it. */
+void fplt__coordinator_tend_following(fplt__coordinator *coordinator);
 /* Puts the model of a refit, which is taken over, into that of the run before, or why there is none. `model`: out, the whole. */
 fplt_status fplt__coordinator_join_refit(fplt__coordinator *coordinator, fplt_model *refit,
                                          const char *path, fplt_model **model, fplt_error *error);
@@ -413,9 +464,9 @@ fplt_status fplt__coordinator_exclude(fplt__leader_store *store, uint32_t run, c
  * is asked for. `base`: out, the run of the settings that it follows from. Members that were excluded stay so. */
 fplt_status fplt__coordinator_withdraw(fplt__leader_store *store, uint32_t run, const char *name,
                                        uint32_t *base, fplt_error *error);
-/* Records that run `run`, which is done, is followed by its refit; `base`: the run of the settings. */
-fplt_status fplt__coordinator_succeed_refit(fplt__leader_store *store, uint32_t base, uint32_t run,
-                                            char sentence[FPLT__SENTENCE], fplt_error *error);
+/* Records that the run at hand, which is done, is followed by another under the same consent. */
+fplt_status fplt__coordinator_succeed(fplt__coordinator *coordinator, fplt__continuing how,
+                                      const char *sentence, fplt_error *error);
 /* The state of the federation in a folder in which no coordinator runs. */
 fplt_status fplt__coordinator_open_offline(const char *folder, fplt__leader_store **store,
                                            fplt_error *error);

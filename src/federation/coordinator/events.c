@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/assert.h"
 #include "base/machine.h"
@@ -48,4 +49,17 @@ void fplt__coordinator_handle(fplt__coordinator *c, fplt__leader_event *event)
 {
     FPLT__ASSERT(c->turn.handle);
     c->turn.handle(c, event);
+}
+
+void fplt__coordinator_make_out(const fplt__coordinator *c, char out[4200])
+{
+    const char *folder = fplt_settings_text(c->settings, "out");
+    char inside[32];
+    fplt__coordinator_path(c, folder, NULL, out, 4200);
+    mkdir(out, 0777);
+    if (!c->turn.restarts)
+        return;
+    snprintf(inside, sizeof inside, "run-%u", c->run);
+    fplt__coordinator_path(c, folder, inside, out, 4200);
+    mkdir(out, 0777);
 }

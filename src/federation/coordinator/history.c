@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
+#include "federation/coordinator/coordinator.h"
 #include "fedplt/federation.h"
 #include "federation/plan/plan_resolution.h"
 #include "store/leader.h"
@@ -82,11 +83,12 @@ static void tell_event(void *context, const fplt__event_row *row)
     all->visitor(all->context, row->time, &event);
 }
 
-/* The proposal of a run, from its plan where there is one; nothing where neither can be read. */
-static void load_proposal(fplt__leader_store *store, uint32_t run, fplt__proposal *proposal)
+void fplt__coordinator_stored_proposal(fplt__leader_store *store, uint32_t run,
+                                       fplt__proposal *proposal)
 {
     fplt__leader_loaded loaded;
     fplt__agreement agreement;
+    memset(proposal, 0, sizeof *proposal);
     if (fplt__leader_store_load_end(store, run, &loaded, NULL))
         return;
     const fplt__leader_record *record = &loaded.record;
@@ -108,7 +110,7 @@ fplt_status fplt_federation_events(const char *folder, uint32_t run,
     struct events all = {.visitor = visitor, .context = context};
     fplt_status status = open_store(folder, &run, &store, error);
     if (!status) {
-        load_proposal(store, run, &all.proposal);
+        fplt__coordinator_stored_proposal(store, run, &all.proposal);
         status = fplt__leader_store_events(store, run, tell_event, &all, error);
     }
     fplt__proposal_clear(&all.proposal);

@@ -97,6 +97,8 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
 static size_t informed_dimension(const fplt__coordinator *c, const fplt_settings *settings)
 {
     const char *word = fplt_settings_text(settings, "inform");
+    if (fplt__leaves_out_fold(&c->proposal))
+        return 0;
     if ((strcmp(word, "yes") == 0 || c->proposal.refit) && !fplt__is_custom(&c->proposal))
         return SIZE_MAX;
     return strcmp(word, "no") == 0 || c->proposal.privacies || fplt__is_custom(&c->proposal)
@@ -110,9 +112,10 @@ fplt__leader_settings fplt__coordinator_lead_settings(const fplt__coordinator *c
     fplt__leader_settings leader = {.members = c->members,
                                     .inform_to = informed_dimension(c, settings),
                                     .check = c->proposal.refit != FPLT__REFIT_THIS &&
+                                             !fplt__leaves_out_fold(&c->proposal) &&
                                              fplt_settings_switch(settings, "check"),
-                                    .follows = fplt__coordinator_refits(c),
-                                    .optional = c->proposal.refit == FPLT__REFIT_THIS,
+                                    .follows = fplt__coordinator_is_followed(c),
+                                    .optional = fplt__is_follower(&c->proposal),
                                     .repair = fplt_settings_switch(settings, "repair")};
     memcpy(leader.receipt_key, c->pki.authority.receipt, sizeof leader.receipt_key);
     leader.absence = (uint64_t)ceil(fplt_settings_real(settings, "absence") * 1000);
@@ -218,7 +221,20 @@ static fplt_status open_unplanned(fplt__coordinator *c, const fplt__leader_recor
 /* A refit that was refused is in the model of the run before. */
 static int writes_results(const fplt__coordinator *c)
 {
+    if (fplt__leaves_out_fold(&c->proposal))
+        return 0;
     return fplt__leader_hub(c->leader) || c->proposal.refit == FPLT__REFIT_THIS;
+}
+
+/* A roster of another length finds members that do not fit: a change of the file, and no damage. */
+static fplt_status explain_load(const fplt__coordinator *c, fplt_status status, fplt_error *error)
+{
+    fplt__proposal stored;
+    fplt__coordinator_stored_proposal(c->store, c->run, &stored);
+    if (stored.members && stored.members != c->members)
+        status = fplt__coordinator_compare(c, &stored, error);
+    fplt__proposal_clear(&stored);
+    return status;
 }
 
 static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
@@ -236,7 +252,7 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
     if (newest < c->run)
         return open_new(c, error);
     if ((status = fplt__leader_store_load(c->store, c->run, c->members, &loaded, error)))
-        return status;
+        return explain_load(c, status, error);
     int ended = loaded.record.state == FPLT__DONE || loaded.record.state == FPLT__ENDED;
     if (loaded.record.state == FPLT__FORMING)
         status = open_forming(c, &loaded.record, error);

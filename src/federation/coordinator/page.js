@@ -54,6 +54,8 @@ function findings(s) {
   const h = s.held_out;
   return (h ? `; ${h.rows} held-out rows: loss ${h.loss.toPrecision(4)}` +
     (h.accuracy === null ? "" : `, accuracy ${(100 * h.accuracy).toFixed(1)} %`) : "") +
+    (s.validation ? `; validation: ${s.validation.done} of ${s.validation.fits} fits` +
+      (s.validation.part ? `, this is ${s.validation.part}` : "") : "") +
     (s.errors_withheld ? "; " + s.errors_withheld : "");
 }
 
@@ -61,8 +63,9 @@ function show(s) {
   const analysis = s.analysis;
   at("title").textContent = `${s.federation}, ${analysis ? "analysis" : "run"} ${s.run}` +
     (s.algorithm ? `: ${s.algorithm}` : analysis ? `: ${analysis.kind}` : "");
-  at("result").textContent = analysis?.text ?? "";
-  at("result").hidden = !analysis?.text;
+  const result = analysis?.text ?? s.validation?.text ?? "";
+  at("result").textContent = result;
+  at("result").hidden = !result;
   at("rounds").hidden = !!analysis;
   at("coming").textContent = analysis ? "sites that answered" : "updates in this round";
   at("sentence").textContent = (s.paused ? "paused" : states[s.state] ?? s.state) + (s.sentence ? ": " + s.sentence : "") +

@@ -68,6 +68,8 @@ void fplt__coordinator_remember(fplt__coordinator *c, const fplt__leader_action 
         fplt__coordinator_remember_preparation(c, action);
     else if (action->step == FPLT__FACTS_ANALYSIS)
         fplt__coordinator_remember_analysis(c, action);
+    else if (action->step == FPLT__FACTS_FOLDS)
+        fplt__coordinator_remember_folds(c, action);
     else if (action->step >= FPLT__FACTS_POLYS)
         fplt__coordinator_remember_polys(c, action);
     else if (!c->facts.counted[i] &&
@@ -469,14 +471,24 @@ static fplt_status take_names(fplt__coordinator *c, fplt_error *error)
     return FPLT_OK;
 }
 
+/* All is known of the rows: a plan, or first how a validation divides them. */
+static fplt_status end_facts(fplt__coordinator *c, fplt_error *error)
+{
+    int asked;
+    fplt__coordinator_ask_folds(c, &asked);
+    return asked ? FPLT_OK : plan(c, error);
+}
+
 static fplt_status begin_facts(fplt__coordinator *c, fplt_error *error)
 {
     fplt_schema *schema;
     if (fplt__is_analysis(&c->proposal))
         return fplt__coordinator_begin_analysis(c, error);
     if (fplt__is_custom(
-            &c->proposal)) { /* its form stands in the proposal: only how costs curve is asked for */
+            &c->proposal)) { /* its form stands in the proposal: without privacy only how costs curve is asked for */
         c->facts.form = fplt__custom_form(&c->proposal);
+        if (c->proposal.privacies)
+            return plan(c, error);
         note_withheld(c);
         ask_bend(c);
         return FPLT_OK;
@@ -518,7 +530,8 @@ void fplt__coordinator_resolve(fplt__coordinator *c, int step)
             !(status = take_squares(c, centred, &error)))
             ask_bend(c);
         break;
-    case FPLT__FACTS_CURVATURE: status = plan(c, &error); break;
+    case FPLT__FACTS_CURVATURE: status = end_facts(c, &error); break;
+    case FPLT__FACTS_FOLDS: status = fplt__coordinator_deal_folds(c, &error); break;
     case FPLT__FACTS_ANALYSIS: status = fplt__coordinator_end_analysis(c, &error); break;
     default:
         status = step >= FPLT__FACTS_POLYS ? fplt__coordinator_take_polys(c, (unsigned)step, &error)

@@ -12,12 +12,8 @@
 #include "federation/plan/privacy_plan.h"
 #include "federation/plan/refit.h"
 #include "federation/plan/secure_plan.h"
+#include "federation/plan/validation.h"
 #include "promise/promise.h"
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const fplt__pair *)a)->name, ((const fplt__pair *)b)->name);
-}
 
 static fplt_status read_pairs(const fplt_settings *settings, const char *section,
                               fplt__pair **pairs, size_t *count, fplt_error *error)
@@ -36,8 +32,7 @@ static fplt_status read_pairs(const fplt_settings *settings, const char *section
         if (!pair->name || !pair->value)
             status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for settings");
     }
-    if (*count)
-        qsort(*pairs, *count, sizeof **pairs, by_name);
+    fplt__pairs_sort(*pairs, *count);
     return status;
 }
 
@@ -45,10 +40,8 @@ static fplt_status state_defaults(fplt__proposal *proposal, const fplt_settings 
                                   fplt_error *error)
 {
     fplt_status status = fplt__plan_resolution_state_defaults(proposal, leader, error);
-    if (proposal->settings)
-        qsort(proposal->setting, proposal->settings, sizeof *proposal->setting, by_name);
-    if (proposal->privacies)
-        qsort(proposal->privacy, proposal->privacies, sizeof *proposal->privacy, by_name);
+    fplt__pairs_sort(proposal->setting, proposal->settings);
+    fplt__pairs_sort(proposal->privacy, proposal->privacies);
     return status;
 }
 
@@ -141,7 +134,7 @@ static fplt_status check_terms(const fplt__proposal *proposal, fplt_error *error
     if (status)
         return status;
     if (!(status = fplt__proposal_schema(proposal, &schema, error)) && !schema &&
-        fplt__promise_wanted(settings))
+        fplt__promise_wanted(settings) && !fplt__is_custom(proposal))
         status = fplt__privacy_plan_needs_schema(error);
     if (!status && (schema || fplt__is_custom(proposal))) {
         fplt__form form;
@@ -209,20 +202,29 @@ static fplt_status propose_analysis(fplt__coordinator *c, fplt_error *error)
     return status ? status : fplt__analysis_propose(pairs, file ? path : NULL, proposal, error);
 }
 
-/* The refit of the run before, or a run that one follows. */
-static fplt_status state_refit(const fplt__coordinator *c, fplt__proposal *proposal,
-                               fplt_error *error)
+/* Which runs follow, and which of them this one is. */
+static fplt_status state_following(fplt__coordinator *c, fplt__proposal *proposal,
+                                   fplt_error *error)
 {
-    if (!fplt_settings_switch(c->settings, "refit"))
-        return FPLT_OK;
-    fplt_status status = fplt__refit_check(proposal, error);
-    if (status)
+    fplt_status status = FPLT_OK;
+    if (fplt_settings_switch(c->settings, "refit")) {
+        if ((status = fplt__refit_check(proposal, error)))
+            return status;
+        proposal->refit = FPLT__REFIT_FOLLOWS;
+    }
+    if (*proposal->validation && (status = fplt__coordinator_state_part(c, proposal, error)))
         return status;
-    proposal->refit = FPLT__REFIT_FOLLOWS;
-    if (!c->excluded.refits)
+    if (c->excluded.follows != FPLT__CONTINUES_REFIT)
         return FPLT_OK;
     proposal->run--; /* that of the run before, from which it follows */
     return fplt__refit_state(proposal, error);
+}
+
+static fplt_status read_validation(const fplt__coordinator *c, fplt__proposal *proposal,
+                                   fplt_error *error)
+{
+    const char *pairs = fplt_settings_text(c->settings, "validate");
+    return pairs ? fplt__validation_propose(pairs, proposal, error) : FPLT_OK;
 }
 
 fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
@@ -255,15 +257,28 @@ fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
     if (fplt_settings_text(c->settings, "analysis"))
         return propose_analysis(c, error);
     if ((status = fplt__custom_propose(c->settings, proposal, error)) ||
-        (status = read_schema(c, error)) ||
+        (status = read_schema(c, error)) || (status = read_validation(c, proposal, error)) ||
         (!proposal->schema &&
          (status = fplt__columns_declare(c->settings, &proposal->dictionary, error))) ||
         (status = fplt__coordinator_read_start(c, error)) ||
         (status = fplt__secure_plan_propose(c->settings, proposal, error)) ||
         (status = state_defaults(proposal, c->settings, error)) ||
-        (status = state_refit(c, proposal, error)))
+        (status = state_following(c, proposal, error)))
         return status;
     return check_terms(proposal, error);
+}
+
+fplt_status fplt__coordinator_rehearse(const fplt__coordinator *c, const fplt_settings *settings,
+                                       fplt__coordinator **other, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(other, 1, sizeof **other, "settings", error);
+    if (status)
+        return status;
+    (*other)->settings = settings;
+    (*other)->excluded = c->excluded;
+    (*other)->pki.authority = c->pki.authority;
+    snprintf((*other)->folder, sizeof(*other)->folder, "%s", c->folder);
+    return FPLT_OK;
 }
 
 static int same_pairs(const fplt__pair *a, size_t a_count, const fplt__pair *b, size_t b_count,
@@ -307,6 +322,9 @@ fplt_status fplt__coordinator_compare(const fplt__coordinator *c, const fplt__pr
         what = "analysis";
     else if (now->refit != stored->refit)
         what = "refit";
+    else if (strcmp(now->validation, stored->validation) != 0 ||
+             strcmp(now->part, stored->part) != 0)
+        what = "validate";
     else if (strcmp(now->purpose, stored->purpose) != 0)
         what = "purpose";
     else if (strcmp(now->expires, stored->expires) != 0)

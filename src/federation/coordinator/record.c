@@ -80,11 +80,15 @@ void fplt__coordinator_sign_log(fplt__coordinator *c, fplt__http_transaction *tr
 void fplt__coordinator_record_head(fplt__coordinator *c, const char *member,
                                    const fplt__audit_head *head)
 {
-    char number[24], digest[FPLT__HEX];
+    uint8_t key[FPLT__AUDIT_KEY], secret[FPLT__AUDIT_SECRET];
+    char number[24], digest[FPLT__HEX], key_text[2 * sizeof key + 1];
     fplt_error error;
+    fplt__audit_keys(c->pki.authority.receipt, key, secret);
+    sodium_memzero(secret, sizeof secret);
     snprintf(number, sizeof number, "%llu", (unsigned long long)head->number);
     fplt__hex(&head->digest, sizeof head->digest, digest);
+    fplt__hex(key, sizeof key, key_text);
     const fplt__audit_field fields[] = {
-        {"member", member}, {"member-number", number}, {"member-head", digest}};
-    fplt__audit_add(c->audit, "signed-for", fields, 3, 0, &error);
+        {"member", member}, {"member-number", number}, {"member-head", digest}, {"key", key_text}};
+    fplt__audit_add(c->audit, "signed-for", fields, sizeof fields / sizeof *fields, 0, &error);
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "federation/coordinator/coordinator.h"
+#include "federation/plan/validation.h"
 #include "fedplt/inference.h"
 #include "report/model.h"
 #include "report/model_access.h"
@@ -42,8 +43,10 @@ static struct written look(const fplt__coordinator *c)
     return look_at(path);
 }
 
-int fplt__coordinator_refits(const fplt__coordinator *c)
+int fplt__coordinator_is_followed(const fplt__coordinator *c)
 {
+    if (*c->proposal.validation || fplt__leaves_out_fold(&c->proposal))
+        return 1;
     if (c->proposal.refit != FPLT__REFIT_FOLLOWS)
         return 0;
     struct written found = look(c);
@@ -55,27 +58,42 @@ int fplt__coordinator_has_refit(const fplt__coordinator *c)
     return look(c).refit == c->run;
 }
 
-/* The run and its model are stored. Where this is interrupted, it is done when the run is opened again. */
-static void begin_refit(fplt__coordinator *c)
+static fplt_status begin_refit(fplt__coordinator *c, fplt_error *error)
 {
     char sentence[FPLT__SENTENCE];
-    fplt_error error = {FPLT_OK, ""};
-    uint32_t base = (uint32_t)fplt_settings_integer(c->settings, "run");
-    if (fplt__coordinator_succeed_refit(c->store, base, c->run, sentence, &error)) {
-        fplt__coordinator_log(c, -1, "disk", "%s; trying again", error.text);
-        return;
-    }
-    fplt__coordinator_log(c, -1, "refit", "%s", sentence);
-    c->turn.restarts = 1;
+    snprintf(sentence, sizeof sentence,
+             "run %u fits the model of run %u without its penalty, from its last model", c->run + 1,
+             c->run);
+    fplt_status status = fplt__coordinator_succeed(c, FPLT__CONTINUES_REFIT, sentence, error);
+    if (!status)
+        fplt__coordinator_log(c, -1, "refit", "%s", sentence);
+    return status;
 }
 
-void fplt__coordinator_tend_refit(fplt__coordinator *c)
+/* The run and its results are stored. Where this is interrupted, it is done when the run is opened again. */
+static void begin_next(fplt__coordinator *c)
+{
+    fplt_error error = {FPLT_OK, ""};
+    int validates = *c->proposal.validation || fplt__leaves_out_fold(&c->proposal);
+    fplt_status status =
+        validates ? fplt__coordinator_begin_part(c, &error) : begin_refit(c, &error);
+    if (!status)
+        c->turn.restarts = 1;
+    else if (status == FPLT_IO || status == FPLT_NO_MEMORY)
+        fplt__coordinator_log(c, -1, "disk", "%s; trying again", error.text);
+    else {
+        c->turn.failure = status;
+        c->turn.error = error;
+    }
+}
+
+void fplt__coordinator_tend_following(fplt__coordinator *c)
 {
     fplt__leader_view view = fplt__leader_get_view(c->leader);
     if (view.committing || c->turn.restarts)
         return;
     if (view.follows && c->end.is_reached && !c->end.write_at)
-        begin_refit(c);
+        begin_next(c);
     if (!*c->end.refusal || view.state >= FPLT__ROUND)
         return;
     fplt__leader_event event = {.kind = FPLT__LEADER_REFUSE, .sentence = c->end.refusal};

@@ -1,4 +1,4 @@
-/* What SIGHUP changes while a run goes on: certificate, deadline, window and address. */
+/* What SIGHUP changes while a run goes on: certificate, deadline, absence, window and address. */
 #include "base/settings.h"
 #include "federation/coordinator/coordinator.h"
 
@@ -8,20 +8,33 @@
 
 #include "base/memory.h"
 
+/* Settings that no plan has, and that are read when the coordinator starts. */
+static fplt_status check_unread(const fplt__coordinator *c, const fplt_settings *again,
+                                fplt_error *error)
+{
+    static const char *const names[] = {"status", "inform", "check",      "folder",
+                                        "out",    "repair", "audit-days", "once"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(fplt_settings_text(c->settings, names[i]),
+                   fplt_settings_text(again, names[i])) != 0)
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: is read when the coordinator starts; start it again, or put "
+                                  "`%s: %s` back",
+                                  names[i], names[i], fplt_settings_text(c->settings, names[i]));
+    return FPLT_OK;
+}
+
 /* Whether settings that were read again describe the run at hand. */
 static fplt_status check_again(const fplt__coordinator *c, const fplt_settings *settings,
                                fplt_error *error)
 {
     fplt__coordinator *other;
-    fplt_status status = fplt__alloc_into(&other, 1, sizeof *other, "settings", error);
+    fplt_status status = fplt__coordinator_rehearse(c, settings, &other, error);
     if (status)
         return status;
-    other->settings = settings;
-    other->excluded = c->excluded;
-    other->pki.authority = c->pki.authority;
-    snprintf(other->folder, sizeof other->folder, "%s", c->folder);
     if (!(status = fplt__settings_complete(settings, error)) &&
         !(status = fplt__settings_effective(settings, error)) &&
+        !(status = check_unread(c, settings, error)) &&
         !(status = fplt__coordinator_propose(other, error)))
         status = other->proposal.run == c->run
                      ? fplt__coordinator_compare(other, &c->proposal, error)
@@ -129,7 +142,7 @@ void fplt__coordinator_reload(fplt__coordinator *c)
     else
         fplt__coordinator_log(
             c, -1, "reload",
-            "certificate, deadline, window and address were read again; listening "
+            "certificate, absence, deadline, window and address were read again; listening "
             "on port %u",
             fplt__server_port(c->doors.agents));
 }

@@ -72,15 +72,15 @@ static void count_fault(fplt__coordinator *c, const fplt__route *route, const ch
     c->seen.update[FPLT__UPDATE_CONFLICT] += strcmp(word, "conflict") == 0;
 }
 
-/* With a line in the log, where its address has not had one within a minute. */
+/* With a line in the log, where its address has not had one within a minute. `final`: the same request has no chance later. */
 static void turn_away(fplt__coordinator *c, fplt__http_transaction *transaction, int64_t identity,
-                      unsigned code, const char *word, const char *sentence)
+                      unsigned code, const char *word, int final, const char *sentence)
 {
     fplt__coordinator_refused(c, word);
     if (fplt__http_transaction_reports(transaction))
         fplt__coordinator_log(c, identity, "refused", "%s", sentence);
     fplt__http_transaction_distrust(transaction);
-    fplt__http_transaction_refuse(transaction, code, word, 1, "%s", sentence);
+    fplt__http_transaction_refuse(transaction, code, word, final, "%s", sentence);
 }
 
 void fplt__coordinator_revoke(fplt__coordinator *c, int64_t identity)
@@ -144,14 +144,16 @@ static int is_let_in(fplt__coordinator *c, fplt__http_transaction *transaction, 
         time(NULL) <= peer->identity.ends)
         return 1;
     peer->judged = 0;
-    if (fplt__authority_judge(&c->pki.authority, &peer->identity, why, sizeof why, &error)) {
+    int final;
+    if (fplt__authority_judge(&c->pki.authority, &peer->identity, why, sizeof why, &final,
+                              &error)) {
         fplt__http_transaction_refuse(transaction, 503, "busy", 0, "%s", error.text);
         return 0;
     }
     if (*why) {
         /* whether the member is out of the run is seen in the table (revoked.c): this certificate may be an old one of a
          * name that was invited again */
-        turn_away(c, transaction, identity, 403, "certificate", why);
+        turn_away(c, transaction, identity, 403, "certificate", final, why);
         return 0;
     }
     peer->judged = now;
@@ -188,7 +190,7 @@ static void head(void *context, fplt__http_transaction *transaction, uint64_t le
     if (identity < 0) {
         snprintf(why, sizeof why, "%s is not on the roster of run %u of %s", peer->identity.name,
                  c->run, c->pki.authority.federation);
-        turn_away(c, transaction, -1, 403, "roster", why);
+        turn_away(c, transaction, -1, 403, "roster", 1, why);
         return;
     }
     if (!route) {
@@ -293,7 +295,7 @@ static void whole(void *context, fplt__http_transaction *transaction)
     fplt_error error;
     if (route->kind == FPLT__JOIN &&
         fplt__join_read(event.request.body, event.request.size, &join, &error)) {
-        turn_away(c, transaction, identity, 400, "malformed", error.text);
+        turn_away(c, transaction, identity, 400, "malformed", 1, error.text);
         return;
     }
     /* held at once: the machine may answer now, later, or while another request is served */

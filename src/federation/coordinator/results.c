@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <jansson.h>
 
@@ -172,19 +171,6 @@ static json_t *parameters_json(const fplt__coordinator *c)
     return parameters;
 }
 
-void fplt__coordinator_make_out(const fplt__coordinator *c, char out[4200])
-{
-    const char *folder = fplt_settings_text(c->settings, "out");
-    char inside[32];
-    fplt__coordinator_path(c, folder, NULL, out, 4200);
-    mkdir(out, 0777);
-    if (!c->turn.restarts)
-        return;
-    snprintf(inside, sizeof inside, "run-%u", c->run);
-    fplt__coordinator_path(c, folder, inside, out, 4200);
-    mkdir(out, 0777);
-}
-
 /* What the costs themselves measured of the last model; the coordinator has no other way to judge a custom cost. */
 static void add_measure(json_t *record, const fplt_measure *measure, int is_custom)
 {
@@ -219,13 +205,15 @@ static char *record_of(const fplt__coordinator *c)
         add_measure(record, &view.measure, fplt__is_custom(&agreement->proposal));
     if (record)
         fplt__coordinator_add_findings(c, record);
+    if (record)
+        fplt__coordinator_record_validation(c, record);
     char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(record);
     return text;
 }
 
 /* Charged at least what was seen, and what the agents say they charged. */
-static fplt_status certify(fplt__coordinator *c, fplt_model *model, char **certificate,
+static fplt_status certify(fplt__coordinator *c, const fplt__certified *model, char **certificate,
                            fplt_error *error)
 {
     const fplt__agreement *agreement = fplt__leader_agreement(c->leader);
@@ -303,14 +291,41 @@ static fplt_status write_page(fplt__coordinator *c, const fplt_model *model, fpl
 
 /* The files */
 
+static fplt_status save_certificate(const char *out, const char *certificate, fplt_error *error)
+{
+    char path[4300];
+    snprintf(path, sizeof path, "%s/privacy.json", out);
+    return fplt__file_save(path, 0666, certificate, strlen(certificate), error);
+}
+
+/* The model of a custom cost with its certificate. */
+static fplt_status write_certified(fplt__coordinator *c, const double *x, const char *record,
+                                   const char *out, fplt_error *error)
+{
+    fplt__certified model = {.model = NULL};
+    char path[4300], *certificate = NULL, *text = NULL;
+    snprintf(path, sizeof path, "%s/model.json", out);
+    fplt_status status =
+        fplt__custom_document(fplt__leader_agreement(c->leader), x, record, &model.document, error);
+    if (!status && !(status = certify(c, &model, &certificate, error)) &&
+        !(status = fplt__certificate_text(model.document, &text, error)) &&
+        !(status = save_certificate(out, certificate, error)))
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
+    fplt_free(text);
+    fplt_free(certificate);
+    json_decref(model.document);
+    return status;
+}
+
 /* Only the weights are known of a custom cost: there is no page about them. */
 static fplt_status write_custom(fplt__coordinator *c, const double *x, fplt_error *error)
 {
     char out[4200], path[4300], *record = record_of(c);
+    const fplt__agreement *agreement = fplt__leader_agreement(c->leader);
     fplt__coordinator_make_out(c, out);
     snprintf(path, sizeof path, "%s/model.json", out);
-    fplt_status status =
-        fplt__custom_write(fplt__leader_agreement(c->leader), x, record, path, error);
+    fplt_status status = agreement->private ? write_certified(c, x, record, out, error)
+                                            : fplt__custom_write(agreement, x, record, path, error);
     if (!status)
         snprintf(c->end.outcome.model, sizeof c->end.outcome.model, "%.500s", path);
     free(record);
@@ -358,10 +373,9 @@ static fplt_status write_out(fplt__coordinator *c, const double *x, fplt_error *
     fplt_status status = fplt__plan_resolution_model(fplt__leader_agreement(c->leader), x, record,
                                                      c->seen.information, &model, error);
     if (!status)
-        status = certify(c, model, &certificate, error);
-    snprintf(path, sizeof path, "%s/privacy.json", out);
+        status = certify(c, &(fplt__certified){model, NULL}, &certificate, error);
     if (!status && certificate)
-        status = fplt__file_save(path, 0666, certificate, strlen(certificate), error);
+        status = save_certificate(out, certificate, error);
     snprintf(path, sizeof path, "%s/model.json", out);
     if (!status)
         status = write_model(c, model, path, error);
@@ -377,6 +391,8 @@ fplt_status fplt__coordinator_write(fplt__coordinator *c, fplt_error *error)
     fplt_hub *hub = fplt__leader_hub(c->leader);
     int is_refit = c->proposal.refit == FPLT__REFIT_THIS && !c->turn.restarts;
     double *x;
+    if (fplt__leaves_out_fold(&c->proposal))
+        return FPLT_OK;
     if (!agreement || !hub)
         return is_refit ? write_refit(c, NULL, error) : FPLT_OK;
     fplt_status status =

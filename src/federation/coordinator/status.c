@@ -127,7 +127,11 @@ void fplt__coordinator_waiting(const fplt__coordinator *c, char *sentence, size_
                                  c->roster[i]);
         if (used >= size)
             break;
-        if (member.heard)
+        if (member.refused)
+            used += (size_t)snprintf(sentence + used, size - used,
+                                     " (refused: restart its agent with another policy, or end "
+                                     "this run)");
+        else if (member.heard)
             used += (size_t)snprintf(sentence + used, size - used, " (last seen %.0f s ago)",
                                      seconds_since(member.last_heard));
         else
@@ -183,6 +187,7 @@ static json_t *status_json(const fplt__coordinator *c)
     fplt__coordinator_add_findings(c, status);
     add_privacy(c, status);
     fplt__coordinator_add_analysis(c, status);
+    fplt__coordinator_add_validation(c, status);
     add_secure(status, &view, agreement);
     json_object_set_new(status, "checking", json_boolean(view.checks));
     if (view.has_check)

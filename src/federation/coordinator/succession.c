@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "federation/coordinator/coordinator.h"
+#include "federation/plan/secure_plan.h"
+#include "federation/plan/validation.h"
 #include "fedplt/ledger.h"
 
 /* What the settings become */
@@ -29,8 +31,9 @@ static void add_succession(void *context, const fplt__succession *next)
     if (excludes)
         memcpy(all->name[all->count++], next->name, sizeof next->name);
     all->run = next->run;
-    all->continued |= next->continued != FPLT__CONTINUES_NOTHING;
-    all->refits = next->continued == FPLT__CONTINUES_REFIT;
+    all->continued |=
+        next->continued == FPLT__CONTINUES_MODEL || next->continued == FPLT__CONTINUES_REFIT;
+    all->follows = next->continued;
     if (*next->epsilon || !excludes)
         memcpy(all->epsilon, next->epsilon, sizeof all->epsilon);
     if (*next->rounds || !excludes)
@@ -130,13 +133,35 @@ static fplt_status check_roster(const fplt__proposal *proposal, const char *name
                           name, proposal->run);
 }
 
+/* Whether masked sums over one member less are allowed: the next run keeps its aggregation. */
+static fplt_status check_sums(const fplt__proposal *proposal, const char *name, fplt_error *error)
+{
+    fplt_error why = {FPLT_OK, ""};
+    fplt__proposal fewer = *proposal; /* borrows all */
+    fewer.members--;
+    if (fewer.quorum > fewer.members)
+        fewer.quorum = fewer.members;
+    return !proposal->secure || fplt__secure_plan_check(&fewer, &why) == FPLT_OK
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s cannot be excluded: %.300s. End the run with `fedplt "
+                                "federation end`, its last model is kept",
+                                name, why.text);
+}
+
 static fplt_status check_member(const fplt__proposal *proposal, const char *name, fplt_error *error)
 {
     fplt_status status = check_roster(proposal, name, error);
-    return status || proposal->members > 1
-               ? status
-               : fplt_error_set(error, FPLT_BAD_VALUE, "%s is the only member of run %u", name,
+    if (!status && fplt__leaves_out_fold(proposal))
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "run %u is part of a validation, whose fits have one roster; end it "
+            "with `fedplt federation end`, take %s off the roster and raise `run`",
+            proposal->run, name);
+    if (!status && proposal->members < 2)
+        status = fplt_error_set(error, FPLT_BAD_VALUE, "%s is the only member of run %u", name,
                                 proposal->run);
+    return status ? status : check_sums(proposal, name, error);
 }
 
 /* What is stored of the runs that follow from a run. */
@@ -297,16 +322,14 @@ fplt_status fplt__coordinator_withdraw(fplt__leader_store *store, uint32_t run, 
     return status;
 }
 
-/* The refit */
+/* Under one consent */
 
-fplt_status fplt__coordinator_succeed_refit(fplt__leader_store *store, uint32_t base, uint32_t run,
-                                            char sentence[FPLT__SENTENCE], fplt_error *error)
+fplt_status fplt__coordinator_succeed(fplt__coordinator *c, fplt__continuing how,
+                                      const char *sentence, fplt_error *error)
 {
-    fplt__succession next = {.base = base, .run = run + 1, .continued = FPLT__CONTINUES_REFIT};
-    snprintf(sentence, FPLT__SENTENCE,
-             "run %u fits the model of run %u without its penalty, from its last model", next.run,
-             run);
-    return fplt__leader_store_succeed(store, run, &next, sentence, error);
+    uint32_t base = (uint32_t)fplt_settings_integer(c->settings, "run");
+    fplt__succession next = {.base = base, .run = c->run + 1, .continued = how};
+    return fplt__leader_store_succeed(c->store, c->run, &next, sentence, error);
 }
 
 fplt_status fplt__coordinator_open_offline(const char *folder, fplt__leader_store **store,

@@ -20,6 +20,7 @@ typedef struct fplt__analysis_site {
     size_t minimum;          /* of a count that is told; 0: none */
     double dominant;         /* largest share of one row in a sum that is told; 0: no rule */
     double per_parameter;    /* rows for each parameter of a Hessian that is told; 0: no rule */
+    double steep, saturated; /* largest share of rows with a larger linear predictor; 0: no rule */
 } fplt__analysis_site;
 
 /* What a site counted. Cleared by fplt__analysis_counted_clear(). */
@@ -46,6 +47,7 @@ typedef struct fplt__analysis_kind {
     int needs_model;
     int takes_refit;  /* it is about the refit of the model, where that has one */
     int needs_schema; /* of federation.yaml: the columns that are counted */
+    int is_table;     /* counts of the same rows by other settings would tell what each withholds */
     fplt_status (*check)(const fplt__analysis *analysis, fplt_error *error);
     uint64_t (*numbers)(const fplt__analysis *analysis);
     /* Numbers that are told at most about so many rows, and columns that they are about: the cost of the question. */

@@ -97,6 +97,7 @@ const fplt__analysis_kind fplt__analysis_describe = {
              "the grid, and the sums behind mean and deviation, by stratum",
     .table = table,
     .needs_schema = 1,
+    .is_table = 1,
     .check = check_columns,
     .numbers = count_numbers,
     .cost = find_cost,

@@ -45,7 +45,11 @@ static uint64_t count_columns(const fplt__analysis *analysis)
 static fplt_status count_rows(const fplt__analysis *analysis, const fplt__analysis_site *site,
                               fplt__analysis_counted *counted, fplt_error *error)
 {
-    const fplt__score_grid grid = {cells_of(analysis), site->minimum, site->dominant};
+    const fplt__score_grid grid = {.cells = cells_of(analysis),
+                                   .minimum = site->minimum,
+                                   .dominant = site->dominant,
+                                   .steep = site->steep,
+                                   .saturated = site->saturated};
     fplt_status status =
         fplt_model_dataset(analysis->model, &site->path, 1, &site->read, 1, &counted->rows, error);
     if (status)
@@ -79,6 +83,7 @@ const fplt__analysis_kind fplt__analysis_evaluate = {
              "grid, and sums of losses",
     .table = table,
     .needs_model = 1,
+    .is_table = 1,
     .check = check_model,
     .numbers = count_numbers,
     .cost = find_cost,

@@ -143,6 +143,7 @@ const fplt__analysis_kind fplt__analysis_survival = {
              "of a grid of times, by stratum; cells with few of either are merged",
     .table = table,
     .needs_schema = 1,
+    .is_table = 1,
     .check = check_columns,
     .numbers = count_numbers,
     .cost = find_cost,

@@ -70,6 +70,18 @@ static int is_named_custom(const fplt__proposal *proposal)
     return loss && strcmp(loss, custom) == 0;
 }
 
+/* With privacy the algorithm is gradient descent unless something else is given: nothing is known by which Fed-PLT would
+ * choose rho. */
+static fplt_status prefer_descent(fplt__proposal *proposal, fplt_error *error)
+{
+    static const char *const names[] = {"algorithm", "rho"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (fplt__pair_find(proposal->setting, proposal->settings, names[i]))
+            return FPLT_OK;
+    return proposal->privacies ? fplt__proposal_set(proposal, "algorithm", "fedavg", error)
+                               : FPLT_OK;
+}
+
 fplt_status fplt__custom_propose(const fplt_settings *leader, fplt__proposal *proposal,
                                  fplt_error *error)
 {
@@ -94,7 +106,7 @@ fplt_status fplt__custom_propose(const fplt_settings *leader, fplt__proposal *pr
                                   "dimension: ..., digest: ...}`",
                                   keys[i]);
     return is_named_custom(proposal)
-               ? FPLT_OK
+               ? prefer_descent(proposal, error)
                : fplt_error_set(error, FPLT_BAD_VALUE,
                                 "model: has no effect without `train: {loss: custom}`");
 }
@@ -132,19 +144,14 @@ fplt_status fplt__custom_check(const fplt__proposal *proposal, const fplt_settin
     if (!is_named_custom(proposal))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "model: has no effect without `train: {loss: custom}`");
-    if (proposal->privacies)
-        return fplt_error_set(
-            error, FPLT_UNSUPPORTED,
-            "privacy: nothing can be promised for a custom cost, because the program does not see "
-            "the gradients of single records and cannot clip them; leave privacy out, and take "
-            "`aggregate: secure`");
     if (proposal->schema || proposal->dictionary)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "model: a custom cost reads its rows itself; leave schema, columns, "
                               "label, classes, levels and features out");
     for (size_t i = 0; i < proposal->settings; i++) {
         const char *name = proposal->setting[i].name;
-        if (strcmp(name, "loss") != 0 && fplt__custom_ignores(group_of(settings, name)))
+        int clips = proposal->privacies && strcmp(name, "clip") == 0;
+        if (strcmp(name, "loss") != 0 && !clips && fplt__custom_ignores(group_of(settings, name)))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "train: %.60s has no effect on a custom cost, which reads its "
                                   "rows and adds its penalties itself; leave it out",
@@ -174,21 +181,41 @@ void fplt__custom_show(const fplt__custom_model *model, fplt__buffer *text)
 
 /* The file */
 
-/* All but the weights, which stand as an empty list. */
-static char *model_json(const fplt__agreement *agreement, const char *record)
+/* All but the weights, which stand as an empty list; NULL where there is no memory. */
+static json_t *outline_json(const fplt__agreement *agreement, const char *record)
 {
     const fplt__custom_model *model = &agreement->proposal.model;
     char digest[FPLT__HEX];
     json_t *training = record ? json_loads(record, 0, NULL) : NULL;
     fplt__hex(&model->digest, sizeof model->digest, digest);
-    json_t *object = json_pack("{s:s, s:i, s:s, s:s, s:{s:s, s:s, s:I, s:s}, s:[], s:o}", "format",
-                               "fedplt-model", "version", 1, "program", "fedplt " FPLT_VERSION,
-                               "loss", custom, "model", "name", model->name, "version",
-                               model->version, "dimension", (json_int_t)model->dimension, "digest",
-                               digest, "weights", "training", training ? training : json_object());
+    return json_pack("{s:s, s:i, s:s, s:s, s:{s:s, s:s, s:I, s:s}, s:[], s:o}", "format",
+                     "fedplt-model", "version", 1, "program", "fedplt " FPLT_VERSION, "loss",
+                     custom, "model", "name", model->name, "version", model->version, "dimension",
+                     (json_int_t)model->dimension, "digest", digest, "weights", "training",
+                     training ? training : json_object());
+}
+
+static char *outline_text(const fplt__agreement *agreement, const char *record)
+{
+    json_t *object = outline_json(agreement, record);
     char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(object);
     return text;
+}
+
+fplt_status fplt__custom_document(const fplt__agreement *agreement, const double *x,
+                                  const char *record, json_t **document, fplt_error *error)
+{
+    json_t *list;
+    int failed = !(*document = outline_json(agreement, record));
+    list = json_object_get(*document, "weights");
+    for (size_t j = 0; !failed && j < agreement->proposal.model.dimension; j++)
+        failed = json_array_append_new(list, json_real(x[j])) != 0;
+    if (!failed)
+        return FPLT_OK;
+    json_decref(*document);
+    *document = NULL;
+    return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model");
 }
 
 /* One a line, and always as numbers that are not whole: a reader keeps the sign of a zero. */
@@ -210,7 +237,7 @@ fplt_status fplt__custom_write(const fplt__agreement *agreement, const double *x
                                const char *record, const char *path, fplt_error *error)
 {
     static const char weights[] = "\"weights\": [";
-    char *text = model_json(agreement, record);
+    char *text = outline_text(agreement, record);
     char *list = text ? strstr(text, weights) : NULL; /* no name before it can have a quote */
     fplt__file *file;
     fplt_status status = list ? fplt__file_open(path, 0666, &file, error)

@@ -43,6 +43,10 @@ const fplt_setting fplt_federation_lead_table[] = {
      "end with a refit without the penalty, under the same consent: `fedplt summary` then has its "
      "estimates and standard errors",
      0, 0, .needs = "!model;inform!=no"},
+    {"validate", FPLT_TEXT, FPLT_PAIRS | FPLT_LIST, NULL, 0, 0, NULL,
+     "choose the penalty by folds within the sites, under the same consent: folds (5), grid of its "
+     "values and search (eps, or h-weight)",
+     0, 0, .needs = "!model;!analysis;continue=no"},
     {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "compare at the end the agents' own vectors with their sum, as federation check does", 0, 0},
     {"dry-run", FPLT_SWITCH, 0, "no", 0, 0, NULL,

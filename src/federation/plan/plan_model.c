@@ -134,6 +134,8 @@ static fplt_status make_model(const fplt__plan_resolution *terms, const fplt__na
                             .loss = terms->job.cost.loss,
                             .huber_delta = terms->job.cost.huber_delta,
                             .ties = terms->job.cost.ties,
+                            .cluster = terms->job.cost.cluster,
+                            .quadrature_points = fplt__loss_points(&terms->job.cost),
                             .intercept = terms->job.cost.intercept,
                             .features = form->features,
                             .classes = fplt__task_classifies(form->task) ? form->outputs : 0,

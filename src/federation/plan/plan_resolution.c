@@ -227,6 +227,7 @@ static fplt_status read_terms(const fplt__proposal *proposal, const fplt__form *
         (status = fplt__proposal_schema(proposal, &terms->schema, error)))
         return status;
     terms->source.schema = terms->schema;
+    terms->source.own_costs = fplt__is_custom(proposal);
     if ((status = fplt_promise_prepare(terms->settings, &terms->source, error)))
         return status;
     return fplt__outline_make(terms->settings, &terms->source, form, proposal->members, &terms->job,

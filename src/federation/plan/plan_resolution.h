@@ -40,6 +40,9 @@ enum fplt__facts_step {
     FPLT__FACTS_POLYS_KNOWN = FPLT__FACTS_POLYS + FPLT__RUN_POLY_PHASES,
     /* The only step of an analysis (analysis.h): what each site counted. */
     FPLT__FACTS_ANALYSIS,
+    /* The last step of the run that begins a validation (validation.h): rows of all members and of the largest go with the
+     * question, and each says how many folds it can have. */
+    FPLT__FACTS_FOLDS,
     FPLT__FACTS_STEPS
 };
 /* The form is followed by the length of what NAMES says; COLUMNS answers how many features there are. */
@@ -47,7 +50,8 @@ enum {
     FPLT__FORM_SCALARS = 4,
     FPLT__FORM_ANSWERS = FPLT__FORM_SCALARS + 1,
     FPLT__CURVATURE_SCALARS = 4,
-    FPLT__COLUMNS_SCALARS = 1
+    FPLT__COLUMNS_SCALARS = 1,
+    FPLT__FOLDS_SCALARS = 1
 };
 
 /* Whether x is an integer from `low` to `high`; a NaN is none. */

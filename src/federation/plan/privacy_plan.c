@@ -18,10 +18,9 @@ fplt_status fplt__privacy_plan_needs_schema(fplt_error *error)
                           "records; add `schema: FILE` (fedplt data schema drafts one)");
 }
 
-/* Agents that are in every round; 0: a round waits for all. */
-static uint32_t least_present(const fplt__plan_resolution *terms, const fplt__proposal *proposal)
+uint32_t fplt__privacy_plan_present(const fplt_algorithm *algorithm, const fplt__proposal *proposal)
 {
-    if (!(terms->job.run.algorithm->allows & FPLT_ALLOWS_PARTIAL))
+    if (!(algorithm->allows & FPLT_ALLOWS_PARTIAL) || proposal->quorum == proposal->members)
         return 0;
     if (proposal->secure)
         return fplt__secure_threshold(proposal);
@@ -34,7 +33,7 @@ fplt_status fplt__privacy_plan_make(const fplt__plan_resolution *terms,
 {
     const char **names;
     *promise = NULL;
-    if (!terms->schema)
+    if (!terms->schema && !terms->source.own_costs)
         return fplt__privacy_plan_needs_schema(error);
     fplt_status status =
         fplt__alloc_into(&names, proposal->members, sizeof *names, "the roster", error);
@@ -47,7 +46,7 @@ fplt_status fplt__privacy_plan_make(const fplt__plan_resolution *terms,
                           .records = records,
                           .names = names,
                           .schema = terms->schema,
-                          .quorum = least_present(terms, proposal)};
+                          .quorum = fplt__privacy_plan_present(terms->job.run.algorithm, proposal)};
     if (fplt_settings_is_auto(terms->settings, "privacy.spare"))
         roster.spare_share = proposal->secure ? SECURE_SPARE_SHARE : SPARE_SHARE;
     else

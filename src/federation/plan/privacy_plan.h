@@ -10,6 +10,10 @@
 
 fplt_status fplt__privacy_plan_needs_schema(fplt_error *error); /* says so */
 
+/* Agents that are in every round at least; 0: a round waits for all. */
+uint32_t fplt__privacy_plan_present(const fplt_algorithm *algorithm,
+                                    const fplt__proposal *proposal);
+
 /* The promise of a run; `records`: one a member. The terms and the proposal are borrowed by it. */
 fplt_status fplt__privacy_plan_make(const fplt__plan_resolution *terms,
                                     const fplt__proposal *proposal, const uint64_t *records,
@@ -43,9 +47,17 @@ typedef struct fplt__privacy_plan_record {
     const char *folder; /* its signing key is FOLDER/signing.key, made where there is none */
 } fplt__privacy_plan_record;
 
+/* The model of a run, borrowed: of a built-in loss, or of a custom cost as the document that fplt__custom_document made.
+ * The other one is NULL. */
+typedef struct fplt__certified {
+    fplt_model *model;
+    json_t *document;
+} fplt__certified;
+
 /* Certifies the model of a run and puts the certificate into its training record. The text is released with fplt_free. */
 fplt_status fplt__privacy_plan_certify(const fplt__agreement *agreement,
-                                       const fplt__privacy_plan_record *about, fplt_model *model,
-                                       char **text, fplt_error *error);
+                                       const fplt__privacy_plan_record *about,
+                                       const fplt__certified *model, char **text,
+                                       fplt_error *error);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/text.h"
 #include "data/schema_access.h"
+#include "federation/plan/custom_model.h"
 #include "promise/key.h"
 #include "promise/promise.h"
 #include "report/model.h"
@@ -123,19 +124,29 @@ static fplt_status settled_proposal(const fplt__agreement *agreement, fplt__prop
     return status ? status : settle_parameters(&agreement->plan, proposal, error);
 }
 
+/* The form of the data, as public as the proposal that declares it. */
+static fplt_status declared_form(const fplt__proposal *settled, fplt__form *form, fplt_error *error)
+{
+    fplt_schema *schema;
+    if (fplt__is_custom(settled)) {
+        *form = fplt__custom_form(settled);
+        return FPLT_OK;
+    }
+    fplt_status status = fplt__proposal_schema(settled, &schema, error);
+    if (status)
+        return status;
+    status = schema ? fplt__proposal_form(settled, schema, form, error)
+                    : fplt_error_set(error, FPLT_BAD_DATA, "a private plan without a schema");
+    fplt_schema_destroy(schema);
+    return status;
+}
+
 static fplt_status agree_again(const fplt__agreement *agreement, const fplt__proposal *settled,
                                fplt_error *error)
 {
     fplt__agreement own;
-    fplt_schema *schema;
-    fplt_status status = fplt__proposal_schema(settled, &schema, error);
-    if (status)
-        return status;
-    if (!schema)
-        return fplt_error_set(error, FPLT_BAD_DATA, "a private plan without a schema");
     fplt__gathered gathered = {.records = agreement->records, .identities = agreement->identities};
-    status = fplt__proposal_form(settled, schema, &gathered.form, error);
-    fplt_schema_destroy(schema);
+    fplt_status status = declared_form(settled, &gathered.form, error);
     if (status || (status = fplt__plan_resolution_agree(settled, &gathered, &own, error)))
         return status;
     status = compare(agreement, &own, error);
@@ -161,8 +172,7 @@ fplt_status fplt__privacy_plan_verify(const fplt__agreement *agreement, fplt_err
 uint64_t fplt__privacy_plan_rounds(const fplt__agreement *agreement, uint64_t charged)
 {
     FPLT__ASSERT(agreement->private && agreement->plan.algorithm);
-    int waits = !(agreement->plan.algorithm->allows & FPLT_ALLOWS_PARTIAL) ||
-                (agreement->proposal.secure && !agreement->threshold);
+    int waits = !fplt__privacy_plan_present(agreement->plan.algorithm, &agreement->proposal);
     return waits || charged > agreement->cap ? agreement->cap : charged;
 }
 
@@ -208,14 +218,17 @@ fplt_status fplt__privacy_plan_cost(const fplt__agreement *agreement, uint32_t m
 
 /* Signed by the key of this side. */
 static fplt_status certify(const fplt_promise_view *view, fplt__certificate_run *run,
-                           const char *folder, fplt_model *model, char **text, fplt_error *error)
+                           const char *folder, const fplt__certified *model, char **text,
+                           fplt_error *error)
 {
     json_t *certificate = NULL;
     fplt_key key;
     fplt_status status = fplt__key_of_folder(folder, &key, error);
     if (status)
         return status;
-    status = fplt__model_certify(model, view, run, &key, &certificate, error);
+    status = model->document
+                 ? fplt__certificate_bind(view, run, &key, model->document, &certificate, error)
+                 : fplt__model_certify(model->model, view, run, &key, &certificate, error);
     fplt_key_clear(&key);
     if (!status)
         status = fplt__certificate_text(certificate, text, error);
@@ -224,8 +237,8 @@ static fplt_status certify(const fplt_promise_view *view, fplt__certificate_run 
 }
 
 fplt_status fplt__privacy_plan_certify(const fplt__agreement *agreement,
-                                       const fplt__privacy_plan_record *about, fplt_model *model,
-                                       char **text, fplt_error *error)
+                                       const fplt__privacy_plan_record *about,
+                                       const fplt__certified *model, char **text, fplt_error *error)
 {
     struct pledged made;
     fplt__certificate_run run;
@@ -239,7 +252,7 @@ fplt_status fplt__privacy_plan_certify(const fplt__agreement *agreement,
     run.released_start = !fplt__is_zero(&agreement->start);
     run.excluded = *agreement->proposal.excluded ? agreement->proposal.excluded : NULL;
     if (!(status = promise_of(agreement, &made, error))) {
-        run.schema = fplt__schema_digest(made.terms.schema);
+        run.schema = made.terms.schema ? fplt__schema_digest(made.terms.schema) : NULL;
         run.drafted = fplt_promise_get_view(made.promise)->drafted;
         status =
             certify(fplt_promise_get_view(made.promise), &run, about->folder, model, text, error);

@@ -36,6 +36,8 @@ typedef struct fplt__federation_audit_verdict {
     uint64_t entries;      /* number of the last one */
     uint64_t expired;      /* so many of them left when they were old enough */
     uint64_t signed_up_to; /* the last entry under a valid signature of the coordinator; 0: none */
+    char key[65];          /* that signed it, in hexadecimal digits; empty: none */
+    uint64_t other_keys;   /* signatures that are by another key than the one before */
     uint64_t bad;          /* the first entry that was removed, changed or moved; 0: none */
     char sentence[400];    /* what is wrong with it */
 } fplt__federation_audit_verdict;

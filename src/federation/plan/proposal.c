@@ -1,5 +1,6 @@
 #include "federation/plan/proposal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -84,6 +85,17 @@ fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const
                                fplt_error *error)
 {
     return set_pair(&proposal->setting, &proposal->settings, name, value, error);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const fplt__pair *)a)->name, ((const fplt__pair *)b)->name);
+}
+
+void fplt__pairs_sort(fplt__pair *pairs, size_t count)
+{
+    if (count)
+        qsort(pairs, count, sizeof *pairs, by_name);
 }
 
 void fplt__proposal_drop_settings(fplt__proposal *proposal)

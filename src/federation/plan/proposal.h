@@ -16,6 +16,8 @@ fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const
 /* The same in the section `privacy`. */
 fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,
                                    fplt_error *error);
+/* In the order of names, as the text has them. */
+void fplt__pairs_sort(fplt__pair *pairs, size_t count);
 /* Takes all settings of the section `train` away. */
 void fplt__proposal_drop_settings(fplt__proposal *proposal);
 

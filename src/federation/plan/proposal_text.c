@@ -9,6 +9,7 @@
 #include "federation/plan/proposal_text.h"
 #include "federation/plan/plan_resolution.h"
 #include "federation/plan/secure_plan.h"
+#include "federation/plan/validation.h"
 #include "fedplt/algorithm.h"
 #include "trainer/declare.h"
 
@@ -100,6 +101,25 @@ static void show_analysis(const fplt__proposal *proposal, fplt__buffer *text)
     fplt__analysis_close(analysis);
 }
 
+static void show_validation(const fplt__proposal *proposal, fplt__buffer *text)
+{
+    fplt__validation validation;
+    fplt_error error = {FPLT_OK, ""};
+    if (fplt__validation_read(proposal, &validation, &error)) {
+        show_line(text, "validation", proposal->validation, error.text);
+        return;
+    }
+    fplt__buffer_format(text,
+                        "\n%-11s %s (%zu values, in at most %u folds that each site deals by its "
+                        "own secret: %zu fits follow under this consent, each of which tells sums "
+                        "of losses and hits over the rows that it left out, and then the fit on "
+                        "all rows)",
+                        "validation", validation.search, validation.count, validation.folds,
+                        validation.count * validation.folds);
+    for (size_t v = 0; v < validation.count; v++)
+        fplt__buffer_format(text, "%s%.6g", v ? ", " : "\n            ", validation.value[v]);
+}
+
 void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
 {
     fplt__buffer_format(text, "federation  %s, run %u\nroster     ", proposal->federation,
@@ -114,6 +134,14 @@ void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
                       ? "the fit of the run before, without its penalty"
                       : "a run without the penalty follows under this consent, from the last "
                         "model, and asks for the sums behind standard errors");
+    if (*proposal->validation)
+        show_validation(proposal, text);
+    if (*proposal->part)
+        show_line(
+            text, "part", proposal->part,
+            fplt__leaves_out_fold(proposal)
+                ? "of a validation: these rows of each site are left out, and scored at the end"
+                : "the last fit of a validation, on all rows");
     if (*proposal->purpose)
         show_line(text, "purpose", proposal->purpose, NULL);
     if (*proposal->expires)

@@ -1,10 +1,8 @@
 #include "federation/plan/refit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "federation/plan/custom_model.h"
 #include "federation/plan/plan_resolution.h"
 #include "federation/plan/proposal.h"
@@ -13,11 +11,24 @@
 static const struct {
     const char *name;
     int kept;
-} of_fit[] = {
-    {"loss", 1},          {"ties", 1},           {"huber-delta", 1},   {"predictor-bound", 0},
-    {"intercept", 1},     {"clip", 0},           {"weights", 0},       {"class-weight", 0},
-    {"holdout", 1},       {"radius", 1},         {"standardise", 1},   {"missing", 1},
-    {"missing-value", 1}, {"missing-bounds", 1}, {"missing-cells", 1}, {"formula", 1}};
+} of_fit[] = {{"loss", 1},
+              {"ties", 1},
+              {"huber-delta", 1},
+              {"predictor-bound", 0},
+              {"random-intercept", 1},
+              {"quadrature-points", 1},
+              {"intercept", 1},
+              {"clip", 0},
+              {"weights", 0},
+              {"class-weight", 0},
+              {"holdout", 1},
+              {"radius", 1},
+              {"standardise", 1},
+              {"missing", 1},
+              {"missing-value", 1},
+              {"missing-bounds", 1},
+              {"missing-cells", 1},
+              {"formula", 1}};
 
 /* What the refit has instead: the pooled rows without a penalty, to the precision of the arithmetic. */
 static const struct {
@@ -68,11 +79,6 @@ fplt_status fplt__refit_check(const fplt__proposal *proposal, fplt_error *error)
     return status;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const fplt__pair *)a)->name, ((const fplt__pair *)b)->name);
-}
-
 fplt_status fplt__refit_state(fplt__proposal *proposal, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
@@ -90,38 +96,10 @@ fplt_status fplt__refit_state(fplt__proposal *proposal, fplt_error *error)
     proposal->settings = kept;
     for (size_t i = 0; !status && i < sizeof stated / sizeof *stated; i++)
         status = fplt__proposal_set(proposal, stated[i].name, stated[i].value, error);
-    if (!status)
-        qsort(proposal->setting, proposal->settings, sizeof *proposal->setting, by_name);
+    fplt__pairs_sort(proposal->setting, proposal->settings);
+    *proposal->validation = *proposal->part = 0;
     proposal->run++;
     proposal->quorum = 0;
     proposal->refit = FPLT__REFIT_THIS;
-    return status;
-}
-
-fplt_status fplt__refit_digest(const fplt__proposal *proposal, fplt__digest *digest,
-                               fplt_error *error)
-{
-    fplt__proposal copy = *proposal; /* borrowed: only the text is made of it */
-    char *text;
-    memset(copy.nonce, 0, sizeof copy.nonce);
-    fplt_status status = fplt__proposal_text(&copy, &text, error);
-    if (status)
-        return status;
-    *digest = fplt__document_hash(text, strlen(text));
-    fplt__free(text);
-    return FPLT_OK;
-}
-
-fplt_status fplt__refit_expected(const fplt__proposal *proposal, fplt__digest *digest,
-                                 fplt_error *error)
-{
-    fplt__proposal refit;
-    memset(digest, 0, sizeof *digest);
-    if (proposal->refit != FPLT__REFIT_FOLLOWS)
-        return FPLT_OK;
-    fplt_status status = fplt__proposal_copy(proposal, &refit, error);
-    if (!status && !(status = fplt__refit_state(&refit, error)))
-        status = fplt__refit_digest(&refit, digest, error);
-    fplt__proposal_clear(&refit);
     return status;
 }

@@ -14,11 +14,5 @@ fplt_status fplt__refit_check(const fplt__proposal *proposal, fplt_error *error)
 /* Makes of a proposal the one of its refit, in place: the next run, which starts at the last model of this one. The nonce is
  * the caller's. */
 fplt_status fplt__refit_state(fplt__proposal *proposal, fplt_error *error);
-/* Digest of a proposal without its nonce. */
-fplt_status fplt__refit_digest(const fplt__proposal *proposal, fplt__digest *digest,
-                               fplt_error *error);
-/* Digest of the refit that follows a proposal; zeros where none does. */
-fplt_status fplt__refit_expected(const fplt__proposal *proposal, fplt__digest *digest,
-                                 fplt_error *error);
 
 #endif

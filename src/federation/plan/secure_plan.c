@@ -98,7 +98,8 @@ fplt_status fplt__secure_plan_check(const fplt__proposal *proposal, fplt_error *
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
             "aggregate: secure with sums over at least %u members, of whom %u "
-            "may help the coordinator: a sum must have at least %d honest members",
+            "may help the coordinator: a sum must have at least %d honest members; take more "
+            "members, or aggregate: plain",
             fplt__secure_threshold(proposal) ? fplt__secure_threshold(proposal) : proposal->members,
             proposal->colluders, LEAST_HONEST);
     return FPLT_OK;
@@ -121,7 +122,8 @@ static int waits_anyway(const fplt__proposal *proposal)
 {
     const char *name = fplt__pair_find(proposal->setting, proposal->settings, "algorithm");
     const fplt_algorithm *algorithm = name ? fplt_algorithm_find(name) : NULL;
-    if (fplt__is_custom(proposal)) /* nothing but sums protects the records */
+    if (fplt__is_custom(proposal) &&
+        !proposal->privacies) /* nothing but sums protects the records */
         return 1;
     if (proposal->quorum || divides_noise(proposal) || is_threat(proposal, "secagg"))
         return 1;

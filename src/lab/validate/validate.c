@@ -1,13 +1,12 @@
-/* Cross-validation over a grid of one setting, with the rule of one standard error
- * [Breiman, Friedman, Olshen and Stone 1984]. */
-#include <math.h>
+/* Cross-validation over a grid of one setting, with the rule of one standard error. */
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "fedplt/random.h"
+#include "data/dataset_access.h"
 #include "fedplt/transform.h"
 #include "lab/tuning/crew.h"
 #include "lab/validate/fit.h"
+#include "report/validation.h"
 
 struct run {
     const fplt_validate_settings *settings;
@@ -24,21 +23,34 @@ static fplt_status deal(const fplt_validate_settings *settings, uint32_t *fold, 
     size_t first = 0;
     for (uint32_t i = 0; i < fplt_dataset_agents(settings->dataset); i++) {
         size_t rows = fplt_dataset_shard(settings->dataset, i).count;
-        fplt_stream stream =
-            fplt_stream_make(settings->seed, 0, FPLT_FOR_PARTITION, settings->folds, i, 1);
         if (rows < settings->folds)
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "agent %u has %zu rows, but %u folds need at least one each", i,
                                   rows, settings->folds);
-        for (size_t r = 0; r < rows; r++)
-            fold[first + r] = (uint32_t)(r % settings->folds);
-        for (size_t r = rows; r > 1; r--) {
-            size_t other = (size_t)fplt_stream_below(&stream, r);
-            uint32_t kept = fold[first + r - 1];
-            fold[first + r - 1] = fold[first + other];
-            fold[first + other] = kept;
-        }
+        fplt__deal_folds(rows, i, settings->folds, settings->seed, fold + first);
         first += rows;
+    }
+    return FPLT_OK;
+}
+
+/* As they are given: each has rows of its own, and leaves some to train on. */
+static fplt_status take_given(const fplt_validate_settings *settings, uint32_t *fold,
+                              fplt_error *error)
+{
+    size_t rows = fplt_dataset_rows(settings->dataset);
+    for (uint32_t f = 0; f < settings->folds; f++) {
+        size_t count = 0;
+        for (size_t r = 0; r < rows; r++)
+            count += settings->fold[r] == f;
+        if (!count)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "fold %u of %u has no row", f,
+                                  settings->folds);
+    }
+    for (size_t r = 0; r < rows; r++) {
+        if (settings->fold[r] >= settings->folds)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "row %zu is in fold %u of %u", r + 1,
+                                  settings->fold[r], settings->folds);
+        fold[r] = settings->fold[r];
     }
     return FPLT_OK;
 }
@@ -126,24 +138,11 @@ static void choose_value(struct run *run)
     uint32_t folds = made->folds;
     for (size_t v = 0; v < made->count; v++) {
         fplt_validate_point *point = &made->point[v];
-        double square = 0;
         point->value = run->settings->values[v];
-        for (uint32_t f = 0; f < folds; f++) {
-            point->loss += run->loss[v * folds + f] / folds;
-            point->quality += run->quality[v * folds + f] / folds;
-        }
-        for (uint32_t f = 0; f < folds; f++)
-            square += pow(run->loss[v * folds + f] - point->loss, 2);
-        point->error = sqrt(square / (folds - 1.0) / folds);
-        if (point->loss < made->point[made->best].loss)
-            made->best = v;
+        fplt__validation_mean(run->loss + v * folds, folds, &point->loss, &point->error);
+        fplt__validation_mean(run->quality + v * folds, folds, &point->quality, NULL);
     }
-    const fplt_validate_point *best = &made->point[made->best];
-    made->chosen = made->best;
-    for (size_t v = 0; v < made->count; v++)
-        if (made->point[v].loss <= best->loss + best->error &&
-            made->point[v].value > made->point[made->chosen].value)
-            made->chosen = v;
+    fplt__validation_choose(made->point, made->count, &made->best, &made->chosen);
 }
 
 static fplt_status prepare(struct run *run, fplt_error *error)
@@ -172,6 +171,8 @@ static fplt_status prepare(struct run *run, fplt_error *error)
         (status = fplt__alloc_into(&run->quality, made->count * made->folds, sizeof(double),
                                    "the grid", error)))
         return status;
+    if (settings->fold)
+        return take_given(settings, made->fold, error);
     if (settings->folds)
         return deal(settings, made->fold, error);
     by_site(settings->dataset, made->fold);

@@ -136,6 +136,8 @@ static void threads_share_a_shard_and_change_no_bit(void **state)
             fplt_objective *objective = cost_of(&cases[c], some);
             assert_true(fplt__objective_parts(objective) > 1);
             for (unsigned s = 0; s < sizeof solvers / sizeof *solvers; s++) {
+                if (!drawn_takes((uint64_t)c * 16 + agents * 4 + s))
+                    continue;
                 double one[70] = {0}, many[70] = {0};
                 run_on(objective, solvers[s], 1, one);
                 for (unsigned threads = 2; threads <= 8; threads *= 2) {

@@ -204,7 +204,7 @@ static void test_report(void **state)
     }
     assert_ok(analysis->kind->report(analysis, names, words, SITES, &report, &error), error);
     const char *paths[] = {w.file[0], w.file[1]};
-    const fplt__score_grid grid = {20, 5, 0};
+    const fplt__score_grid grid = {.cells = 20, .minimum = 5};
     fplt__grid_report expected;
     fplt_dataset *dataset;
     assert_ok(fplt_model_dataset(analysis->model, paths, 2, NULL, 1, &dataset, &error), error);
@@ -229,6 +229,48 @@ static void test_report(void **state)
     fplt__analysis_close(analysis);
 }
 
+/* The JSON of one site under the rule `saturation`. */
+static char *report_of(const fplt__analysis *analysis, double steep, double saturated)
+{
+    static const char *const names[] = {"basel"};
+    fplt__analysis_counted counted = {0, NULL, NULL};
+    fplt__analysis_report report = {{NULL}};
+    fplt__analysis_site site = {.path = w.file[0],
+                                .read = fplt_read_defaults(),
+                                .minimum = 5,
+                                .steep = steep,
+                                .saturated = saturated};
+    fplt_error error;
+    site.read.site = "none";
+    assert_ok(analysis->kind->count(analysis, &site, &counted, &error), error);
+    const uint64_t *words[] = {counted.words};
+    assert_ok(analysis->kind->report(analysis, names, words, 1, &report, &error), error);
+    char *text = strdup(report.text[2]);
+    fplt__analysis_report_clear(&report);
+    fplt__analysis_counted_clear(&counted);
+    return text;
+}
+
+/* A model that is steep for more than the share of the rows tells on which side of a plane each is: nothing but the number of
+ * rows leaves. */
+static void test_steep_model(void **state)
+{
+    (void)state;
+    static const struct {
+        double steep, saturated;
+        int is_told;
+    } cases[] = {{1e-9, 0.05, 0}, {1e-9, 0.999, 0}, {1e-9, 1, 1}, {1e9, 0.05, 1}, {1e-9, 0, 1}};
+    fplt__analysis *analysis = opened("kind=evaluate,grid=20");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = report_of(analysis, cases[i].steep, cases[i].saturated);
+        assert_int_equal(strstr(text, "\"sums\"") == NULL, cases[i].is_told);
+        assert_int_equal(strstr(text, "\"classes\"") == NULL, cases[i].is_told);
+        assert_contains(text, "\"rows\": 60");
+        free(text);
+    }
+    fplt__analysis_close(analysis);
+}
+
 /* Numbers that can be told: no more cells than rows over the minimum. */
 static void test_cost(void **state)
 {
@@ -248,6 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused_proposals, enter, leave),
         cmocka_unit_test_setup_teardown(test_model_digest, enter, leave),
         cmocka_unit_test_setup_teardown(test_report, enter, leave),
+        cmocka_unit_test_setup_teardown(test_steep_model, enter, leave),
         cmocka_unit_test_setup_teardown(test_cost, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,14 +75,26 @@ static int is_same_digest(const fplt__proposal *a, const fplt__proposal *b)
 static void the_digest_is_of_all_that_is_stated(void **state)
 {
     (void)state;
-    static fplt__pair longer = {(char *)"formula", (char *)"y ~ age + sex"};
-    fplt__proposal stated[] = {
-        proposal_of(NULL, NULL, &rounds),          proposal_of(schema, NULL, NULL),
-        proposal_of(dictionary, NULL, NULL),       proposal_of(NULL, schema, NULL),
-        proposal_of(NULL, dictionary, NULL),       proposal_of(schema, dictionary, NULL),
-        proposal_of(NULL, NULL, &formula),         proposal_of(NULL, NULL, &longer),
-        proposal_of(schema, NULL, &formula),       proposal_of(NULL, dictionary, &formula),
-        proposal_of(NULL, (char *)"y ~ age", NULL)};
+    static fplt__pair longer = {(char *)"formula", (char *)"y ~ age + sex"},
+                      bounds = {(char *)"missing-bounds", (char *)"age=18..100"},
+                      moved = {(char *)"missing-bounds", (char *)"age=18..77"},
+                      both[] = {{(char *)"missing-bounds", (char *)"age=18..100"},
+                                {(char *)"missing-cells", (char *)"50"}};
+    fplt__proposal stated[] = {proposal_of(NULL, NULL, &rounds),
+                               proposal_of(schema, NULL, NULL),
+                               proposal_of(dictionary, NULL, NULL),
+                               proposal_of(NULL, schema, NULL),
+                               proposal_of(NULL, dictionary, NULL),
+                               proposal_of(schema, dictionary, NULL),
+                               proposal_of(NULL, NULL, &formula),
+                               proposal_of(NULL, NULL, &longer),
+                               proposal_of(schema, NULL, &formula),
+                               proposal_of(NULL, dictionary, &formula),
+                               proposal_of(NULL, (char *)"y ~ age", NULL),
+                               proposal_of(NULL, NULL, &bounds),
+                               proposal_of(NULL, NULL, &moved),
+                               proposal_of(NULL, NULL, both)};
+    stated[13].settings = 2;
     const size_t count = sizeof stated / sizeof *stated;
     fplt__digest none = fplt__approval_digest(&stated[0]);
     assert_true(fplt__is_zero(&none)); /* a setting of the fit states nothing about the data */
@@ -194,6 +206,14 @@ static void where_nothing_is_to_approve(void **state)
     /* the site's own schema approves the proposal's, which must be the same, and no columns */
     assert_ok(judge("schema", "columns.yaml", &proposal, &error), error);
     assert_int_equal(judge("schema", "columns.yaml", &columns, &error), FPLT_FAILED);
+    /* it does not approve what the proposal makes of them */
+    static fplt__pair bounds = {(char *)"missing-bounds", (char *)"age=18..77"};
+    fplt__proposal with = proposal_of(schema, NULL, &formula),
+                   moved = proposal_of(NULL, NULL, &bounds);
+    assert_int_equal(judge("schema", "columns.yaml", &with, &error), FPLT_FAILED);
+    assert_contains(error.text, "states a formula");
+    assert_int_equal(judge(NULL, NULL, &moved, &error), FPLT_FAILED);
+    assert_contains(error.text, "states bounds for missing values");
     /* noise that the site has a budget for */
     proposal.privacies = 1;
     proposal.privacy = &budget;

@@ -167,9 +167,23 @@ static void a_forged_log(void **state)
     assert_ok(fplt__audit_add(audit, "answer", &field, 1, 0, &error), error);
     add_signature(
         audit,
-        another); /* of another key, which the entry names: whose it is, the coordinator says */
+        another); /* of another key, which the verdict names: whose it is, the coordinator says */
+    uint8_t public_key[FPLT__AUDIT_KEY], secret[FPLT__AUDIT_SECRET];
+    fplt__audit_keys(another, public_key, secret);
+    fplt__audit_verdict forged = verdict_of();
+    assert_int_equal(forged.signed_up_to, 1);
+    assert_memory_equal(forged.key, public_key, sizeof public_key);
+    assert_int_equal(forged.other_keys, 0);
+    add_signature(audit, another);
+    assert_int_equal(verdict_of().other_keys, 0);
+    add_signature(audit, seed);
     fplt__audit_close(audit);
-    assert_int_equal(verdict_of().signed_up_to, 1);
+    fplt__audit_keys(seed, public_key, secret);
+    forged = verdict_of();
+    assert_int_equal(forged.bad, 0);
+    assert_int_equal(forged.signed_up_to, 3);
+    assert_memory_equal(forged.key, public_key, sizeof public_key);
+    assert_int_equal(forged.other_keys, 1);
     for (size_t i = 0; i < LINES; i++)
         free(line[i]);
 }

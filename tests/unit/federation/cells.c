@@ -96,7 +96,7 @@ static void columns_as_counted(void **state)
         write_table(column, label, -1, &text);
         site_data_read(&data, "rows.csv", text.text, NULL);
         fplt__buffer_clear(&text);
-        fplt_status status = fplt__cells_judge(data.site, data.rows, &error);
+        fplt_status status = fplt__cells_judge(data.site, fplt__local_data_rows(data.rows), &error);
         assert_int_equal(status, wrong < COLUMNS ? FPLT_FAILED : FPLT_OK);
         accepted += status == FPLT_OK;
         if (!status)
@@ -133,7 +133,7 @@ static void missing_values_are_one_value(void **state)
         write_table(column, label, 99, &text);
         site_data_read(&data, "rows.csv", text.text, NULL);
         fplt__buffer_clear(&text);
-        assert_int_equal(fplt__cells_judge(data.site, data.rows, &error),
+        assert_int_equal(fplt__cells_judge(data.site, fplt__local_data_rows(data.rows), &error),
                          is_small(holes) ? FPLT_FAILED : FPLT_OK);
     }
 }
@@ -158,7 +158,7 @@ static void sparse_columns(void **state)
         site_data_read(&data, "rows.libsvm", text.text, NULL);
         fplt__buffer_clear(&text);
         assert_null(fplt__local_data_rows(data.rows)->dense);
-        assert_int_equal(fplt__cells_judge(data.site, data.rows, &error),
+        assert_int_equal(fplt__cells_judge(data.site, fplt__local_data_rows(data.rows), &error),
                          is_small(many) ? FPLT_FAILED : FPLT_OK);
         if (is_small(many))
             assert_contains(error.text, "column number 2 is");
@@ -185,7 +185,8 @@ static void classes_and_events(void **state)
                         words[r < rare ? which : (which + 1 + r % (kinds - 1)) % kinds]);
                 site_data_read(&data, "rows.csv", text.text, NULL);
                 fplt__buffer_clear(&text);
-                assert_int_equal(fplt__cells_judge(data.site, data.rows, &error),
+                assert_int_equal(fplt__cells_judge(data.site, fplt__local_data_rows(data.rows),
+                                                   &error),
                                  is_small(rare) ? FPLT_FAILED : FPLT_OK);
                 if (is_small(rare)) {
                     char said[60];
@@ -205,7 +206,7 @@ static void classes_and_events(void **state)
             fplt__buffer_format(&text, "%zu,%zu,%s\n", r + 1, r + 3, r < deaths ? "yes" : "no");
         site_data_read(&data, "rows.csv", text.text, NULL);
         fplt__buffer_clear(&text);
-        assert_int_equal(fplt__cells_judge(data.site, data.rows, &error),
+        assert_int_equal(fplt__cells_judge(data.site, fplt__local_data_rows(data.rows), &error),
                          is_small(deaths) ? FPLT_FAILED : FPLT_OK);
         if (is_small(deaths))
             assert_contains(error.text, "event 1 of the label has");
@@ -222,7 +223,7 @@ static void presets(void **state)
     for (size_t i = 0; i < 3; i++) {
         assert_ok(fplt_settings_set(data.site, "policy.disclosure", names[i], "test", &error),
                   error);
-        assert_int_equal(fplt__cells_judge(data.site, data.rows, &error),
+        assert_int_equal(fplt__cells_judge(data.site, fplt__local_data_rows(data.rows), &error),
                          i < 2 ? FPLT_FAILED : FPLT_OK);
     }
 }

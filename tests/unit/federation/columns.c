@@ -289,6 +289,8 @@ static void keys_become_a_dictionary(void **state)
                      {"levels", "a=n\\,m\\,k"},
                      {NULL, NULL}},
              "b a=k|m|n : y=1|9|10");
+    /* a word among them: numbers stay as they are written */
+    declares((pairs){{"label", "y"}, {"classes", "yes,1.0"}, {NULL, NULL}}, " : y=1.0|yes");
     declares((pairs){{NULL, NULL}}, " : ");
     declares((pairs){{"columns", "a,a"}, {NULL, NULL}}, "columns: 'a' stands there twice");
     declares((pairs){{"columns", "a"}, {"levels", "b=x"}, {NULL, NULL}}, "levels: 'b' is not one");

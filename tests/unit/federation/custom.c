@@ -97,6 +97,29 @@ static fplt_objective *make_cost(uint32_t site, uint32_t agents)
     return objective;
 }
 
+static int record_gradients(void *first, uint32_t agent, const double *x, const uint32_t *rows,
+                            size_t count, double *gradients)
+{
+    (void)first, (void)agent, (void)x, (void)rows;
+    memset(gradients, 0, count * DIMENSION * sizeof *gradients);
+    return 0;
+}
+
+static fplt_objective *make_cost_by_record(void)
+{
+    fplt_objective *objective;
+    fplt_error error;
+    fplt_objective_callbacks callbacks = {.size = sizeof callbacks,
+                                          .dimension = DIMENSION,
+                                          .agents = 1,
+                                          .context = &first_site[0],
+                                          .value_gradient = value_gradient,
+                                          .records = records,
+                                          .record_gradients = record_gradients};
+    assert_ok(fplt_objective_create_callback(&callbacks, &objective, &error), error);
+    return objective;
+}
+
 /* Runs of a whole federation */
 
 static const char *given(void *context, const char *name)
@@ -296,6 +319,42 @@ static void sites_refuse_with_a_sentence(void **state)
     fplt_objective_destroy((fplt_objective *)cost.objective);
 }
 
+/* A promise takes the place of secure aggregation, if the cost gives the gradients of single records. */
+static void promises_need_gradients_of_records(void **state)
+{
+    static const char *const budget[][2] = {{"policy.federations", "heart"},
+                                            {"policy.epsilon", "4"},
+                                            {"policy.models", DIGEST},
+                                            {NULL, NULL}};
+    static const char *const off[][2] = {{"policy.federations", "heart"},
+                                         {"policy.epsilon", "off"},
+                                         {"policy.models", DIGEST},
+                                         {NULL, NULL}};
+    fplt__pair epsilon[2] = {{(char *)"epsilon", (char *)"2"}, {(char *)"noise", (char *)"secure"}};
+    fplt__proposal proposal = proposal_of(DIGEST);
+    fplt_federation_cost cost = {sizeof cost, "tanh-margin", "1.0", DIGEST, make_cost(0, 1)};
+    fplt_settings *site = site_of(budget), *open = site_of(off);
+    fplt_error error = {FPLT_OK, ""};
+    (void)state;
+    proposal.secure = 0;
+    proposal.privacy = epsilon;
+    proposal.privacies = 2;
+    assert_int_equal(fplt__custom_cost_judge(site, &proposal, &cost, &error), FPLT_FAILED);
+    assert_contains(error.text, "does not give the gradients of single records");
+    fplt_objective_destroy((fplt_objective *)cost.objective);
+    cost.objective = make_cost_by_record();
+    assert_ok(fplt__custom_cost_judge(site, &proposal, &cost, &error), error);
+    assert_contains(fplt__custom_cost_protection(site, &proposal), "the promise of privacy");
+    assert_int_equal(fplt__custom_cost_judge(open, &proposal, &cost, &error), FPLT_FAILED);
+    assert_contains(error.text, "a promise of privacy, or its digest");
+    epsilon[1].value = (char *)"simulated";
+    assert_int_equal(fplt__custom_cost_judge(site, &proposal, &cost, &error), FPLT_FAILED);
+    assert_contains(fplt__custom_cost_protection(site, &proposal), "none");
+    fplt_objective_destroy((fplt_objective *)cost.objective);
+    fplt_settings_destroy(open);
+    fplt_settings_destroy(site);
+}
+
 static void costs_are_checked_at_the_start(void **state)
 {
     fplt_objective *one = make_cost(0, 1), *two = make_cost(0, 2);
@@ -336,7 +395,13 @@ static void coordinators_refuse_with_a_sentence(void **state)
          "dimension is '0'"},
         {"model: {name: a, colour: 1}\ntrain: {loss: custom}\n", "colour is unknown"},
         {MODEL "train: {loss: custom}\nprivacy: {epsilon: 1}\n",
-         "nothing can be promised for a custom cost"},
+         "a promise for own costs needs clip"},
+        {MODEL "train: {loss: custom, clip: 1}\nprivacy: {epsilon: 1}\n", "needs gamma"},
+        {MODEL "train: {loss: custom, clip: 1, gamma: 1}\nprivacy: {epsilon: 1}\n", "needs rounds"},
+        {MODEL "train: {loss: custom, clip: 1, gamma: 1, rounds: 5, algorithm: fed-plt}\n"
+               "privacy: {epsilon: 1}\n",
+         "needs rho"},
+        {MODEL "train: {loss: custom, clip: 1}\n", "clip has no effect on a custom cost"},
         {MODEL "train: {loss: custom, eps: 0.1}\n", "eps has no effect on a custom cost"},
         {MODEL "train: {loss: custom, standardise: yes}\n",
          "standardise has no effect on a custom cost"},
@@ -389,6 +454,7 @@ int main(void)
         cmocka_unit_test(proposals_keep_the_model),
         cmocka_unit_test(costs_are_checked_at_the_start),
         cmocka_unit_test(sites_refuse_with_a_sentence),
+        cmocka_unit_test(promises_need_gradients_of_records),
         cmocka_unit_test(coordinators_refuse_with_a_sentence),
         cmocka_unit_test(a_custom_cost_is_trained_under_secure_aggregation),
         cmocka_unit_test(other_algorithms_and_plain_sums),

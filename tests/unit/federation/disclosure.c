@@ -206,6 +206,28 @@ static void steps_of_a_plan(void **state)
     fplt_settings_destroy(site);
 }
 
+/* policy.approved names settings that need approval, with a number each. */
+static void approvals_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *approved, *sentence;
+    } cases[] = {{"rho=0.5", NULL},
+                 {"clip=2,radius=1", NULL},
+                 {"rounds=3", "policy.approved names 'rounds', which is no setting that needs"},
+                 {"rho=0.5,seed=1", "policy.approved names 'seed'"},
+                 {"rho=much", "policy.approved"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const words[][2] = {{"policy.approved", cases[i].approved}, {NULL, NULL}};
+        fplt_error error = {FPLT_OK, ""};
+        fplt_settings *site = site_of(words);
+        fplt_status status = fplt__disclosure_check(site, &error);
+        assert_int_equal(status, cases[i].sentence ? FPLT_BAD_VALUE : FPLT_OK);
+        assert_contains(error.text, cases[i].sentence ? cases[i].sentence : "");
+        fplt_settings_destroy(site);
+    }
+}
+
 /* Facts */
 
 struct told {
@@ -308,10 +330,11 @@ static void another_place_in_the_roster(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_solver_by_its_trait), cmocka_unit_test(numbers_that_shape_answers),
-        cmocka_unit_test(privacy_that_protects),     cmocka_unit_test(coordinator_is_trusted),
-        cmocka_unit_test(rows_for_hessians),         cmocka_unit_test(steps_of_a_plan),
-        cmocka_unit_test(counts_that_cannot_be),     cmocka_unit_test(another_place_in_the_roster),
+        cmocka_unit_test(every_solver_by_its_trait),   cmocka_unit_test(numbers_that_shape_answers),
+        cmocka_unit_test(privacy_that_protects),       cmocka_unit_test(coordinator_is_trusted),
+        cmocka_unit_test(rows_for_hessians),           cmocka_unit_test(steps_of_a_plan),
+        cmocka_unit_test(approvals_are_checked),       cmocka_unit_test(counts_that_cannot_be),
+        cmocka_unit_test(another_place_in_the_roster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

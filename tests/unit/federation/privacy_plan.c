@@ -5,6 +5,7 @@
 #include "testing.h"
 
 #include "data/schema_access.h"
+#include "federation/plan/custom_model.h"
 #include "federation/plan/privacy_plan.h"
 
 static const char declared[] =
@@ -90,6 +91,64 @@ static void plan_follows_from_public_numbers(void **state)
         assert_true(fabs(agreement.rate[i] / expected - 1) < 1e-9);
     }
     assert_ok(fplt__privacy_plan_verify(&agreement, &error), error);
+    fplt__agreement_clear(&agreement);
+    fplt_schema_destroy(made.schema);
+}
+
+/* Of a custom cost the plan follows from the proposal as well: L is twice the clip, and steps are charged one by one. */
+static void plans_for_custom_costs_are_computed_again(void **state)
+{
+    (void)state;
+    static const char *const setting[][2] = {{"algorithm", "fedavg"},
+                                             {"clip", "0.5"},
+                                             {"gamma", "0.3"},
+                                             {"loss", "custom"},
+                                             {"rounds", "40"}};
+    fplt__pair settings[5], privacy = {(char *)"epsilon", (char *)"2"};
+    fplt__agreement agreement;
+    fplt_error error;
+    for (size_t i = 0; i < 5; i++)
+        settings[i] = (fplt__pair){(char *)setting[i][0], (char *)setting[i][1]};
+    fplt__proposal proposal = {.federation = "heart",
+                               .run = 1,
+                               .members = 3,
+                               .roster = roster,
+                               .settings = 5,
+                               .setting = settings,
+                               .privacies = 1,
+                               .privacy = &privacy,
+                               .model = {.name = "mine", .version = "1", .dimension = 7}};
+    fplt__gathered gathered = {.form = fplt__custom_form(&proposal), .records = records};
+    assert_ok(fplt__plan_resolution_agree(&proposal, &gathered, &agreement, &error), error);
+    assert_true(agreement.private && agreement.rounds == 40 && agreement.plan.dimension == 7);
+    for (uint32_t i = 0; i < 3; i++) {
+        double step =
+            sqrt(0.3 / 2) * 2 * 0.5 / (double)records[i] / agreement.tau[i] + 3 * sqrt(7) / 1048576;
+        assert_close(agreement.rate[i], step * step / 2, 1e-9);
+    }
+    assert_ok(fplt__privacy_plan_verify(&agreement, &error), error);
+    agreement.tau[1] *= 0.999;
+    assert_int_equal(fplt__privacy_plan_verify(&agreement, &error), FPLT_BAD_DATA);
+    assert_contains(error.text, "tau of bern");
+    agreement.tau[1] /= 0.999;
+    agreement.proposal.model.dimension = 8; /* another lattice */
+    assert_int_equal(fplt__privacy_plan_verify(&agreement, &error), FPLT_BAD_DATA);
+    assert_contains(error.text, "dimension");
+    fplt__agreement_clear(&agreement);
+}
+
+/* A quorum of all is no quorum: every round has every agent, and every agent is charged all of them. */
+static void a_quorum_of_all_waits_for_all(void **state)
+{
+    (void)state;
+    struct proposed made;
+    fplt__agreement agreement;
+    propose(&made);
+    agree(&made, &agreement);
+    for (uint32_t quorum = 0; quorum <= 3; quorum++) {
+        agreement.proposal.quorum = quorum;
+        assert_int_equal(fplt__privacy_plan_rounds(&agreement, 7), quorum == 3 ? 42 : 7);
+    }
     fplt__agreement_clear(&agreement);
     fplt_schema_destroy(made.schema);
 }
@@ -190,6 +249,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan_follows_from_public_numbers),
+        cmocka_unit_test(plans_for_custom_costs_are_computed_again),
+        cmocka_unit_test(a_quorum_of_all_waits_for_all),
         cmocka_unit_test(members_cost_what_their_records_weigh),
         cmocka_unit_test(false_plans_are_found),
         cmocka_unit_test(refuses_what_a_network_cannot_promise),

@@ -2,6 +2,7 @@
  * against the page that shows it. */
 #include <math.h>
 #include <stdio.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,6 +109,97 @@ static void questions_cost_by_what_is_new(void **state)
     free(rows.row);
 }
 
+/* What a site answered in sums over all sites counts in full for further sums, and by its share of the rows for what the site
+ * tells by itself. */
+static void sums_count_by_their_share(void **state)
+{
+    struct place *place = *state;
+    fplt__row_set rows = rows_of(0, 100);
+    fplt__question sum = ask(1, 1, 5), own = ask(2, 2, 5), other = ask(3, 3, 5);
+    fplt_error error;
+    int64_t set;
+    double spent;
+    assert_ok(fplt__site_memory_find(place->memory, &rows, &set, &error), error);
+    /* with the proposal the rows of the others are not known, with the plan they are */
+    assert_ok(fplt__site_memory_charge(place->memory, set, &sum, &rows, NULL, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 100, 0);
+    sum.share = other.share = 0.125;
+    assert_ok(fplt__site_memory_charge(place->memory, set, &sum, &rows, NULL, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 12.5, 0);
+    price(place, set, other, &spent);
+    assert_near(spent, 100, 0);
+    assert_ok(fplt__site_memory_add_hessians(place->memory, set, &sum, 2, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 130 / 8.0, 0);
+    /* another share of a question that was asked before does not make it dearer */
+    sum.share = 0.5;
+    assert_ok(fplt__site_memory_charge(place->memory, set, &sum, &rows, NULL, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 130 / 8.0, 0);
+    assert_ok(fplt__site_memory_charge(place->memory, set, &own, &rows, NULL, &error), error);
+    price(place, set, own, &spent);
+    assert_near(spent, 100 + 130 / 8.0, 0);
+    free(rows.row);
+}
+
+/* A table that was answered is one; a refused one is none, and other data sets and kinds are not counted. */
+static void tables_of_a_data_set(void **state)
+{
+    struct place *place = *state;
+    fplt__row_set rows = rows_of(0, 100), others = rows_of(300, 400);
+    fplt__question by_sex = ask(1, 1, 0), by_age = ask(2, 2, 0), scores = ask(3, 3, 0);
+    fplt_error error;
+    int64_t set, other;
+    uint64_t found;
+    by_sex.kind = by_age.kind = "describe";
+    scores.kind = "evaluate";
+    by_sex.numbers = by_age.numbers = scores.numbers = 10;
+    assert_ok(fplt__site_memory_find(place->memory, &rows, &set, &error), error);
+    assert_ok(fplt__site_memory_find(place->memory, &others, &other, &error), error);
+    assert_ok(fplt__site_memory_charge(place->memory, set, &by_age, NULL, NULL, &error), error);
+    assert_ok(fplt__site_memory_charge(place->memory, set, &scores, &rows, NULL, &error), error);
+    assert_ok(fplt__site_memory_charge(place->memory, other, &by_age, &others, NULL, &error),
+              error);
+    assert_ok(fplt__site_memory_others(place->memory, set, &by_sex, &found, &error), error);
+    assert_int_equal(found, 0);
+    assert_ok(fplt__site_memory_charge(place->memory, set, &by_sex, &rows, NULL, &error), error);
+    assert_ok(fplt__site_memory_others(place->memory, set, &by_sex, &found, &error), error);
+    assert_int_equal(found, 0);
+    assert_ok(fplt__site_memory_others(place->memory, set, &by_age, &found, &error), error);
+    assert_int_equal(found, 1);
+    /* an answer to what was refused before */
+    assert_ok(fplt__site_memory_charge(place->memory, set, &by_age, &rows, NULL, &error), error);
+    assert_ok(fplt__site_memory_others(place->memory, set, &by_sex, &found, &error), error);
+    assert_int_equal(found, 1);
+    assert_near(price(place, set, by_age, NULL), 0, 0);
+    free(rows.row);
+    free(others.row);
+}
+
+/* A file of the first form is made one of this form; its questions stay. */
+static void an_older_memory_is_read(void **state)
+{
+    struct place *place = *state;
+    static const char *const older =
+        "DROP TABLE question; CREATE TABLE question(data_set INT NOT NULL, whole BLOB NOT NULL,"
+        " fit BLOB NOT NULL, cost REAL NOT NULL, parameters INT NOT NULL, columns INT NOT NULL,"
+        " hessians INT NOT NULL, asked INT NOT NULL, PRIMARY KEY(data_set, whole));"
+        "INSERT INTO question VALUES(1, x'01', x'02', 70, 3, 4, 0, 0); PRAGMA user_version = 1;";
+    fplt__question question = ask(1, 1, 5);
+    fplt_error error;
+    double spent;
+    sqlite3 *file;
+    fplt__site_memory_close(place->memory);
+    assert_int_equal(sqlite3_open(place->path, &file), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(file, older, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(file);
+    assert_ok(fplt__site_memory_open(place->folder, &place->memory, &error), error);
+    price(place, 1, question, &spent);
+    assert_near(spent, 70, 0);
+}
+
 static void a_data_set_is_known_by_its_rows(void **state)
 {
     struct place *place = *state;
@@ -192,27 +284,39 @@ static void rosters_that_differ(void **state)
     size_t members;
     fplt_error error;
     fplt__site_memory *memory = place->memory;
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d", 0, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d", 0, 0, &members, &error),
               error);
     assert_int_equal(members, 0);
     assert_ok(fplt__site_memory_add_roster(memory, "heart", "a b c d", &error), error);
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 0, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 0, 0, &members, &error),
               error);
     assert_int_equal(members, 1);
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 0, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 0, 0, &members, &error),
               error);
     assert_int_equal(members, 2);
     /* with leave of the site members may leave; who joins is seen all the same */
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 1, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 1, 0, &members, &error),
               error);
     assert_int_equal(members, 0);
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 1, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 1, 0, &members, &error),
               error);
     assert_int_equal(members, 2);
-    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d e", 1, &members, &error),
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d e", 1, 0, &members,
+                                               &error),
               error);
     assert_int_equal(members, 1);
-    assert_ok(fplt__site_memory_roster_differs(memory, "lung", "a b c", 0, &members, &error),
+    /* where single updates are seen, only those who are missing count */
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c e", 0, 1, &members, &error),
+              error);
+    assert_int_equal(members, 1);
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c d e", 0, 1, &members,
+                                               &error),
+              error);
+    assert_int_equal(members, 0);
+    assert_ok(fplt__site_memory_roster_differs(memory, "heart", "a b c", 1, 1, &members, &error),
+              error);
+    assert_int_equal(members, 0);
+    assert_ok(fplt__site_memory_roster_differs(memory, "lung", "a b c", 0, 0, &members, &error),
               error);
     assert_int_equal(members, 0);
 }
@@ -242,6 +346,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(questions_cost_by_what_is_new, enter, leave),
+        cmocka_unit_test_setup_teardown(sums_count_by_their_share, enter, leave),
+        cmocka_unit_test_setup_teardown(tables_of_a_data_set, enter, leave),
+        cmocka_unit_test_setup_teardown(an_older_memory_is_read, enter, leave),
         cmocka_unit_test_setup_teardown(a_data_set_is_known_by_its_rows, enter, leave),
         cmocka_unit_test_setup_teardown(sets_that_differ_by_a_few_rows, enter, leave),
         cmocka_unit_test_setup_teardown(rosters_that_differ, enter, leave),

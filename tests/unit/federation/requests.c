@@ -128,6 +128,7 @@ static void routes_and_bodies(void **state)
         {"POST", "/v1/consent", NULL, "{}", 400, "Fedplt-Session is missing"},
         {"POST", "/v1/join", NULL, "{}", 400, ""},
         {"POST", "/v1/join", NULL, "no JSON", 400, ""},
+        {"POST", FPLT__LOG_PATH, NULL, "no head", 400, "\"final\":true"},
         {"POST", FPLT__RENEWAL_PATH, NULL, "no request", 409, "it is renewed in its last month"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -204,6 +204,11 @@ static void a_holdout_divides_the_rows(void **state)
     assert_int_equal(sets->used.count, 75);
     assert_int_equal(fplt__row_set_difference(&sets->used, &sets->held), 100); /* none is in both */
     assert_int_equal(fplt__row_set_difference(&sets->all, &sets->used), 25);
+    share.value = (char *)"0.999"; /* one row is left to train on */
+    read_rows(0, 100);
+    sets = fplt__local_data_row_sets(data.rows);
+    assert_int_equal(sets->held.count, 99);
+    assert_int_equal(sets->used.count, 1);
 }
 
 /* The question of the proposal about the rows at hand; it is answered where no rule refuses. */

@@ -1,16 +1,15 @@
 /* Runs of a whole federation in threads: its models against those of the trainer in one process, to the bit, and what its
  * files, log, page and commands say. */
-#include "federating.h"
+#include "federated_models.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
 #include <jansson.h>
 
-#include "fedplt.h"
 #include "fedplt/inference.h"
-#include "fedplt/trainer.h"
 #include "fedplt/transform.h"
+#include "federation/plan/control.h"
 #include "federation/plan/program.h"
 
 enum { SITES = 3 };
@@ -48,79 +47,6 @@ static void write_rows(size_t site, size_t rows)
                  label[labels]);
     }
     federating_write(all.side[site].folder, "rows.csv", "%s", text);
-}
-
-static void assert_sides_ok(void)
-{
-    for (size_t i = 0; i <= all.sites; i++)
-        if (all.side[i].status)
-            fail_msg("%s: %s\n%s", all.side[i].name, all.side[i].error.text, all.side[i].log);
-}
-
-static fplt_model *model_of(size_t side)
-{
-    char path[600];
-    fplt_error error;
-    fplt_model *model;
-    snprintf(path, sizeof path, "%s/out/model.json", all.side[side].folder);
-    assert_ok(fplt_model_read(path, &model, &error), error);
-    return model;
-}
-
-static const char *given(void *context, const char *name)
-{
-    for (const char *const(*pairs)[2] = context; (*pairs)[0]; pairs++)
-        if (strcmp((*pairs)[0], name) == 0)
-            return (*pairs)[1];
-    return NULL;
-}
-
-/* The same settings in one process, a file a site. */
-static fplt_model *trained(const char *const (*pairs)[2])
-{
-    char data[2000] = "";
-    fplt_error error;
-    fplt_settings *settings;
-    fplt_trainer *trainer;
-    fplt_model *model;
-    for (size_t i = 1; i <= all.sites; i++)
-        snprintf(data + strlen(data), sizeof data - strlen(data), "%s%s/rows.csv", i > 1 ? "," : "",
-                 all.side[i].folder);
-    assert_ok(fplt_settings_create(&settings, &error), error);
-    assert_ok(fplt_trainer_declare(settings, 1, given, (void *)pairs, &error), error);
-    assert_ok(fplt_settings_set(settings, "data", data, "test", &error), error);
-    for (; (*pairs)[0]; pairs++)
-        assert_ok(fplt_settings_set(settings, (*pairs)[0], (*pairs)[1], "test", &error), error);
-    assert_ok(fplt_trainer_create(settings, NULL, &trainer, &error), error);
-    assert_ok(fplt_trainer_run(trainer, NULL, NULL, NULL, &error), error);
-    assert_ok(fplt_trainer_model(trainer, &model, &error), error);
-    fplt_trainer_destroy(trainer);
-    fplt_settings_destroy(settings);
-    return model;
-}
-
-/* To the bit with tolerance 0. */
-static void assert_models_equal(const fplt_model *expected, double tolerance)
-{
-    const fplt_model_info *wanted = fplt_model_get_view(expected);
-    for (size_t i = 0; i <= all.sites; i++) {
-        fplt_model *model = model_of(i);
-        const fplt_model_info *own = fplt_model_get_view(model);
-        assert_int_equal(own->features, wanted->features);
-        assert_int_equal(own->dimension, wanted->dimension);
-        assert_int_equal(own->intercept, wanted->intercept);
-        assert_int_equal(own->classes, wanted->classes);
-        assert_string_equal(own->loss, wanted->loss);
-        for (size_t j = 0; j < wanted->features && wanted->feature_names; j++)
-            assert_string_equal(own->feature_names[j], wanted->feature_names[j]);
-        for (size_t j = 0; j < wanted->classes; j++)
-            assert_string_equal(own->class_names[j], wanted->class_names[j]);
-        for (size_t j = 0; j < wanted->dimension; j++)
-            if (!(fabs(own->weights[j] - wanted->weights[j]) <= tolerance))
-                fail_msg("%s: weight %zu is %.17g, not %.17g", all.side[i].name, j, own->weights[j],
-                         wanted->weights[j]);
-        fplt_model_destroy(model);
-    }
 }
 
 static const char site_lines[] =
@@ -183,6 +109,9 @@ static void ask_coordinator(struct federating *unused)
     (void)unused;
     assert_ok(fplt__federation_command(all.side[0].folder, "status", &told_status, &error), error);
     told_metrics = get_page("/metrics");
+    char *script = get_page("/page.js");
+    assert_contains(script, "200 OK");
+    free(script);
 }
 
 static void assert_status(void)
@@ -290,9 +219,9 @@ static void the_model_is_that_of_one_process(void **state)
           site_lines, 0);
     all.afterwards = ask_coordinator;
     federating_run(&all);
-    assert_sides_ok();
-    fplt_model *expected = trained(pairs);
-    assert_models_equal(expected, 1e-12);
+    assert_sides_ok(&all);
+    fplt_model *expected = trained(&all, pairs);
+    assert_models_equal(&all, expected, 1e-12);
     fplt_model_destroy(expected);
     assert_status();
     assert_metrics();
@@ -309,9 +238,9 @@ static void run_family(const char *lines, const char *const (*pairs)[2], double 
     snprintf(site, sizeof site, "%s%s", labels == COUNTS ? "task: regression\n" : "", site_lines);
     found(lines, site, 0);
     federating_run(&all);
-    assert_sides_ok();
-    fplt_model *expected = trained(pairs), *own = model_of(0);
-    assert_models_equal(expected, tolerance);
+    assert_sides_ok(&all);
+    fplt_model *expected = trained(&all, pairs), *own = model_of(&all, 0);
+    assert_models_equal(&all, expected, tolerance);
     assert_ok(fplt_model_fit(expected, &wanted, &error), error);
     assert_ok(fplt_model_fit(own, &fit, &error), error);
     assert_true(isfinite(fit.aic));
@@ -372,6 +301,36 @@ static void families_are_those_of_one_process(void **state)
     labels = CLASSES;
 }
 
+/* Clusters of a column, which is no feature then, and sites as clusters. */
+static void random_intercepts_are_those_of_one_process(void **state)
+{
+    (void)state;
+    static const char *const by_column[][2] = {{"loss", "mixed-logistic"},
+                                               {"random-intercept", "colour"},
+                                               {"quadrature-points", "7"},
+                                               {"standardise", "no"},
+                                               {"algorithm", "fed-newton"},
+                                               {"eps", "0"},
+                                               {"rounds", "12"},
+                                               {"tolerance", "0"},
+                                               {"eval-every", "4"},
+                                               {NULL, NULL}};
+    static const char *const by_site[][2] = {{"loss", "mixed-linear"}, {"standardise", "no"},
+                                             {"task", "regression"},   {"eps", "0"},
+                                             {"rounds", "12"},         {"algorithm", "fed-newton"},
+                                             {"tolerance", "0"},       {"eval-every", "4"},
+                                             {"categories", "auto"},   {NULL, NULL}};
+    run_family("train: {loss: mixed-logistic, random-intercept: colour, quadrature-points: 7, "
+               "algorithm: fed-newton, eps: 0, rounds: 12, tolerance: 0, standardise: no, "
+               "eval-every: 4}\n",
+               by_column, 0);
+    labels = COUNTS;
+    run_family("train: {loss: mixed-linear, algorithm: fed-newton, eps: 0, rounds: 12, "
+               "tolerance: 0, standardise: no, eval-every: 4}\n",
+               by_site, 0);
+    labels = CLASSES;
+}
+
 /* Where its folder cannot be made, the coordinator says so at its end; the sites have the model. */
 static void a_model_that_cannot_be_written(void **state)
 {
@@ -382,7 +341,7 @@ static void a_model_that_cannot_be_written(void **state)
     assert_int_equal(all.side[0].status, FPLT_FAILED);
     assert_contains(all.side[0].error.text, "the model was not written");
     for (size_t i = 1; i <= SITES; i++)
-        fplt_model_destroy(model_of(i));
+        fplt_model_destroy(model_of(&all, i));
     federating_clear(&all);
 }
 
@@ -427,9 +386,9 @@ static void masked_sums_give_the_same_model(void **state)
           "train: {algorithm: fed-plt, rounds: 6, seed: 5, tolerance: 0, standardise: no}\n",
           site_lines, 0);
     federating_run(&all);
-    assert_sides_ok();
-    fplt_model *expected = trained(pairs);
-    assert_models_equal(expected, 0);
+    assert_sides_ok(&all);
+    fplt_model *expected = trained(&all, pairs);
+    assert_models_equal(&all, expected, 0);
     fplt_model_destroy(expected);
     for (size_t i = 1; i <= SITES; i++)
         assert_peers(i);
@@ -460,9 +419,9 @@ static void a_private_run_has_the_noise_of_one_process(void **state)
     federating_write(all.side[0].folder, "columns.yaml", "%s", schema);
     snprintf(path, sizeof path, "%s/columns.yaml", all.side[0].folder);
     federating_run(&all);
-    assert_sides_ok();
-    fplt_model *expected = trained(pairs);
-    assert_models_equal(expected, 0);
+    assert_sides_ok(&all);
+    fplt_model *expected = trained(&all, pairs);
+    assert_models_equal(&all, expected, 0);
     fplt_model_destroy(expected);
     federating_clear(&all);
 }
@@ -489,6 +448,59 @@ static double measured(const char *round)
 }
 
 /* Under disclosure rules the model is the same, and the next run begins at it. */
+/* Those of a run that are kept: not what its rounds tell as well. */
+static void count_event(void *context, const char *time, const fplt_federation_event *event)
+{
+    unsigned *kept = context;
+    assert_int_equal(strlen(time), strlen("2026-01-01T00:00:00Z"));
+    kept[0] += strcmp(event->word, "consent") == 0 && event->who;
+    kept[1] += strcmp(event->word, "opened") == 0 || strcmp(event->word, "closed") == 0 ||
+               strcmp(event->word, "joined") == 0;
+}
+
+/* Commands that the running coordinator refuses. */
+static void ask_wrongly(struct federating *unused)
+{
+    char word[FPLT__CONTROL_LINE], *answer = word;
+    fplt_error error;
+    (void)unused;
+    assert_int_equal(fplt__federation_command(all.side[0].folder, "exclude s9", &answer, &error),
+                     FPLT_BAD_VALUE);
+    assert_contains(error.text, "'s9'");
+    memset(word, 'x', sizeof word);
+    word[FPLT__CONTROL_LINE - 1] = 0;
+    assert_int_equal(fplt__federation_command(all.side[0].folder, word, &answer, &error),
+                     FPLT_BAD_VALUE);
+    assert_contains(error.text, "a command is one line of at most");
+    word[FPLT__CONTROL_LINE - 2] = 0; /* no command: the answer is the status */
+    assert_ok(fplt__federation_command(all.side[0].folder, word, &answer, &error), error);
+    assert_contains(answer, "\"federation\":\"heart\"");
+    fplt_free(answer);
+}
+
+/* The model moves by little: the run ends after as many rounds as that of one process. */
+static void a_run_that_stalls_ends(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"algorithm", "fed-plt"}, {"rounds", "200"},      {"seed", "5"},       {"eval-every", "0"},
+        {"tolerance", "0"},       {"categories", "auto"}, {"change", "0.001"}, {NULL, NULL}};
+    uint64_t rounds = 0;
+    fplt_error error;
+    found("train: {algorithm: fed-plt, rounds: 200, seed: 5, eval-every: 0, tolerance: 0, change: "
+          "0.001}\n",
+          site_lines, 0);
+    all.afterwards = ask_wrongly;
+    federating_run(&all);
+    assert_sides_ok(&all);
+    assert_ok(fplt_federation_rounds(all.side[0].folder, 0, count_round, &rounds, &error), error);
+    assert_true(rounds > 3 && rounds < 150);
+    fplt_model *expected = trained(&all, pairs);
+    assert_models_equal(&all, expected, 1e-12);
+    fplt_model_destroy(expected);
+    federating_clear(&all);
+}
+
 static void a_run_goes_on_under_disclosure_rules(void **state)
 {
     (void)state;
@@ -506,18 +518,28 @@ static void a_run_goes_on_under_disclosure_rules(void **state)
           "0}\n",
           policy, 60);
     federating_run(&all);
-    assert_sides_ok();
-    fplt_model *expected = trained(pairs);
-    assert_models_equal(expected, 1e-12);
+    assert_sides_ok(&all);
+    fplt_model *expected = trained(&all, pairs);
+    assert_models_equal(&all, expected, 1e-12);
     fplt_model_destroy(expected);
     double before = measured("measured: round 4: criterion ");
     assert_ok(fplt_federation_rounds(all.side[0].folder, 0, count_round, &rounds, &error), error);
     assert_int_equal(rounds, 4);
+    unsigned kept[2] = {0, 0};
+    assert_ok(fplt_federation_events(all.side[0].folder, 0, count_event, kept, &error), error);
+    assert_true(kept[0] >= SITES && kept[1] == 0);
+    char *audited = federating_read(all.side[1].folder, "audit.jsonl");
+    assert_non_null(audited);
+    assert_contains(audited, "\"exchange\":\"0\"");
+    free(audited);
     for (size_t i = 0; i <= SITES; i++) {
         assert_ok(fplt__federation_audit(all.side[i].folder, NULL, NULL, &verdict, &error), error);
         assert_int_equal(verdict.bad, 0);
         assert_true(verdict.entries > 0);
+        assert_true(i == 0 || verdict.signed_up_to > 0); /* by the coordinator */
     }
+    federating_write(all.side[0].folder, "control.socket",
+                     ""); /* as a process that was killed leaves one */
     snprintf(folder, sizeof folder, "backup %s/copy.db", all.folder);
     assert_ok(fplt__federation_command(all.side[0].folder, folder, &answer, &error), error);
     assert_contains(answer, "/copy.db\"}");
@@ -532,10 +554,15 @@ static void a_run_goes_on_under_disclosure_rules(void **state)
     assert_contains(error.text, "run 1 is finished");
     assert_int_equal(fplt__federation_command(all.side[0].folder, "status", &answer, &error),
                      FPLT_IO);
-    federating_lead(&all, "run: 2\ncontinue: yes\ntrain: {algorithm: fed-plt, rounds: 2, seed: 5, "
+    federating_lead(&all, "run: 2\nexpires: 2999-12x31\ntrain: {algorithm: fed-plt, rounds: 2}\n");
+    federating_run(&all);
+    assert_int_equal(all.side[0].status, FPLT_BAD_VALUE);
+    assert_contains(all.side[0].error.text, "expires: is '2999-12x31', but must be a date");
+    federating_lead(&all, "run: 2\nexpires: 2999-12-31\ncontinue: yes\ntrain: {algorithm: fed-plt, "
+                          "rounds: 2, seed: 5, "
                           "eval-every: 2, tolerance: 0}\n");
     federating_run(&all);
-    assert_sides_ok();
+    assert_sides_ok(&all);
     assert_contains(all.side[0].log, "started: heart run 2: ");
     assert_close(measured("measured: round 0: criterion "), before, 1e-4); /* six digits are said */
     assert_true(measured("measured: round 2: criterion ") < before);
@@ -548,8 +575,10 @@ int main(void)
         cmocka_unit_test(a_model_that_cannot_be_written),
         cmocka_unit_test(the_model_is_that_of_one_process),
         cmocka_unit_test(families_are_those_of_one_process),
+        cmocka_unit_test(random_intercepts_are_those_of_one_process),
         cmocka_unit_test(masked_sums_give_the_same_model),
         cmocka_unit_test(a_private_run_has_the_noise_of_one_process),
+        cmocka_unit_test(a_run_that_stalls_ends),
         cmocka_unit_test(a_run_goes_on_under_disclosure_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,16 +38,17 @@ static void head(void *context, fplt__http_transaction *transaction, uint64_t le
 {
     struct place *place = context;
     char why[256];
+    int final;
     fplt_error error;
     (void)length;
     *limit = 1 << 20;
     if (place->prepares)
         fplt__http_transaction_prepare(transaction);
     assert_ok(fplt__authority_judge(&place->authority, fplt__http_transaction_peer(transaction),
-                                    why, sizeof why, &error),
+                                    why, sizeof why, &final, &error),
               error);
     if (*why)
-        fplt__http_transaction_refuse(transaction, 403, "certificate", 1, "%s", why);
+        fplt__http_transaction_refuse(transaction, 403, "certificate", final, "%s", why);
 }
 
 static int identify(gnutls_x509_crt_t certificate, void *peer)
@@ -874,9 +875,23 @@ static void secrets_are_their_owners(void **state)
     assert_int_equal(fplt__name_check("the name", "Basel", &error), FPLT_BAD_VALUE);
 }
 
+/* Where there is no client the pointer is empty. */
+static void other_addresses_are_refused(void **state)
+{
+    (void)state;
+    int other;
+    fplt__client_settings settings = {.url = "http://127.0.0.1:1", .proxy = "off"};
+    fplt__client *client = (fplt__client *)(void *)&other;
+    fplt_error error;
+    assert_int_equal(fplt__client_create(&settings, &client, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "is not the address of a coordinator");
+    assert_null(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(other_addresses_are_refused),
         cmocka_unit_test_setup_teardown(member_gets_in, begin, end),
         cmocka_unit_test_setup_teardown(large_bodies_wait_for_leave, begin, end),
         cmocka_unit_test_setup_teardown(bodies_are_prepared, begin, end),

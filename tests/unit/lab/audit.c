@@ -204,6 +204,8 @@ static void planted_mistakes_are_found(void **state)
     };
     struct fixture fixture = make("clip", "0.5");
     for (size_t i = 0; i < PLANTED_COUNT; i++) {
+        if (!drawn_takes(i))
+            continue;
         fplt_audit_result result = audit_planted(&fixture, &planted_list[i], 200, sure);
         assert_true(result.refuted);
         const fplt_audit_check *check = find_check(&result, by[i]);
@@ -325,9 +327,12 @@ static void sums_of_divided_noise(void **state)
     fplt_audit_clear(&result);
     settings.runs = 10000;
     settings.confidence = 0.99;
-    assert_ok(fplt__audit_run(fixture.job, fixture.plan, &settings, &more, &result, &error), error);
-    assert_true(result.test[1].refuted && !result.test[0].refuted);
-    fplt_audit_clear(&result);
+    if (drawn_takes(settings.runs)) {
+        assert_ok(fplt__audit_run(fixture.job, fixture.plan, &settings, &more, &result, &error),
+                  error);
+        assert_true(result.test[1].refuted && !result.test[0].refuted);
+        fplt_audit_clear(&result);
+    }
     release(&fixture);
 }
 

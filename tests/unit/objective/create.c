@@ -250,7 +250,7 @@ static void lists(void **state)
     const char *help, *name;
     for (; (name = fplt__loss_name(count, &help)); count++)
         assert_true(strlen(name) > 0 && strlen(help) > 0);
-    assert_int_equal(count, 11);
+    assert_int_equal(count, 14);
     for (count = 0; (name = fplt__regulariser_name(count, &help)); count++)
         assert_true(strlen(name) > 0 && strlen(help) > 0);
     assert_int_equal(count, 3);

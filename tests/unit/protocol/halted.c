@@ -169,9 +169,21 @@ static void test_repair_asked_for(void **state)
     assert_true(w.has_proof);
 }
 
+/* Updates that no honest site sends; all others come from bad luck. */
+static void test_violations(void **state)
+{
+    static const char *const violations[] = {"malformed", "long", "other", "private", "range"};
+    (void)state;
+    for (size_t i = 0; i < sizeof violations / sizeof *violations; i++)
+        assert_true(fplt__leader_is_violation(violations[i]));
+    assert_false(fplt__leader_is_violation("late"));
+    assert_false(fplt__leader_is_violation(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_violations),
         cmocka_unit_test_teardown(test_repair_by_itself, leave),
         cmocka_unit_test_teardown(test_no_proof, leave),
         cmocka_unit_test_teardown(test_repair_asked_for, leave),

@@ -310,7 +310,7 @@ static void leader_locked(void **state)
 {
     (void)state;
     fplt_error error;
-    fplt__leader_store *store = open_leader(), *second;
+    fplt__leader_store *store = open_leader(), *second = store;
     assert_int_not_equal(fplt__leader_store_open(path, &second, &error), FPLT_OK);
     assert_null(second);
     assert_contains(error.text, path);

@@ -448,6 +448,8 @@ static int changes_are_seen(const char *text)
     int good = is_canonical(text);
     for (size_t k = 0; good && k < size * (kinds + 2); k++) {
         size_t at = k % size, kind = k / size;
+        if (!drawn_takes(k))
+            continue;
         memcpy(changed, text, size + 1);
         if (kind < kinds)
             changed[at] = other[kind];
@@ -510,7 +512,7 @@ static void messages_come_back(void **state)
         assert_string_equal(text, again);
         for (size_t cut = 0; cut < strlen(text); cut += 7)
             assert_int_equal(fplt__report_read(text, cut, &back, &error), FPLT_BAD_DATA);
-        if (parts % 7 == 0) /* with and without each part */
+        if (parts % 21 == 0) /* with and without each part */
             assert_true(changes_are_seen(text));
         fplt__free(text);
         fplt__free(again);
