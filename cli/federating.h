@@ -34,5 +34,8 @@ fplt_status cli_federation_describe(cli_call *cli, fplt_error *error);
 fplt_status cli_federation_survival_declare(const cli_call *cli, fplt_settings *settings,
                                             fplt_error *error);
 fplt_status cli_federation_survival(cli_call *cli, fplt_error *error);
+fplt_status cli_federation_survival_test_declare(const cli_call *cli, fplt_settings *settings,
+                                                 fplt_error *error);
+fplt_status cli_federation_survival_test(cli_call *cli, fplt_error *error);
 
 #endif

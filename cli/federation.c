@@ -305,6 +305,24 @@ const cli_command cli_federation[] = {
      .config = 1,
      .declare = cli_federation_survival_declare,
      .run = cli_federation_survival},
+    {.name = "federation survival-test",
+     .summary = "test of proportional hazards of a Cox model over the sites of a federation",
+     .arguments = "federation.yaml MODEL",
+     .about =
+         "Asks every site of the roster once for sums over its events, and tests whether each "
+         "coefficient of the Cox model stays the same over time: the score test of `fedplt "
+         "survival "
+         "test --transform identity`, with sites as strata. MODEL is one that the sites have "
+         "received; of a run with `refit: yes` the refit counts. Times leave in sums over all "
+         "events only. A site with fewer than three rows for each column refuses, and one with "
+         "fewer than three events for each column, or with one event that dominates a sum, is left "
+         "out. Results are in the folder `out`, as survival-test.txt, .csv, .json, .html and .tex.",
+     .examples = "fedplt federation survival-test heart/federation.yaml heart/out/model.json",
+     .least = 2,
+     .most = 2,
+     .config = 1,
+     .declare = cli_federation_survival_test_declare,
+     .run = cli_federation_survival_test},
     {.name = "federation evaluate",
      .summary = "how good a model is at the sites of a federation",
      .arguments = "federation.yaml MODEL",

@@ -1,4 +1,4 @@
-/* fedplt federation evaluate, describe and survival: analyses over the network. */
+/* fedplt federation evaluate, describe, survival and survival-test: analyses over the network. */
 #include <string.h>
 
 #include "base/file.h"
@@ -95,4 +95,16 @@ fplt_status cli_federation_survival_declare(const cli_call *cli, fplt_settings *
 fplt_status cli_federation_survival(cli_call *cli, fplt_error *error)
 {
     return lead(cli, "survival", NULL, error);
+}
+
+fplt_status cli_federation_survival_test_declare(const cli_call *cli, fplt_settings *settings,
+                                                 fplt_error *error)
+{
+    (void)cli;
+    return declare_kind(settings, "survival-test", error);
+}
+
+fplt_status cli_federation_survival_test(cli_call *cli, fplt_error *error)
+{
+    return lead(cli, "survival-test", cli->arguments[1], error);
 }

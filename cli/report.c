@@ -10,10 +10,11 @@
 #include "fedplt/page.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "federation/plan/program.h"
 #include "report/model_access.h"
 #include "report/report.h"
 
-enum { LONGEST_PATH = 4096, LARGEST_EVALUATION = 1 << 30 };
+enum { LONGEST_PATH = 4096, LARGEST_EVALUATION = 1 << 30, MAX_ANALYSES = 16 };
 
 static const fplt_setting table[] = {
     {"to", FPLT_TEXT, 0, NULL, 0, 0, NULL, "HTML file to write; by default OUT/report.html", 0, 0},
@@ -38,6 +39,9 @@ struct material {
     fplt_history *history;
     char *evaluation;
     char rows[LONGEST_PATH]; /* which rows were evaluated */
+    fplt_page_analysis analysis[MAX_ANALYSES];
+    char *text[MAX_ANALYSES]; /* of them */
+    size_t analyses;
 };
 
 static void clear(struct material *material)
@@ -46,6 +50,8 @@ static void clear(struct material *material)
     fplt_model_destroy(material->refitted);
     fplt__history_destroy(material->history);
     fplt_free(material->evaluation);
+    for (size_t i = 0; i < material->analyses; i++)
+        fplt_free(material->text[i]);
 }
 
 static int beside(const struct material *material, const char *name, char *path)
@@ -88,6 +94,27 @@ static fplt_status recall_evaluation(struct material *material, fplt_error *erro
         return FPLT_OK;
     snprintf(material->rows, sizeof material->rows, "rows that were held out and not trained on");
     return fplt__file_read(path, LARGEST_EVALUATION, &material->evaluation, &length, error);
+}
+
+/* What analyses over the network wrote beside the model. */
+static fplt_status recall_analyses(struct material *material, fplt_error *error)
+{
+    const char *kind;
+    fplt_status status = FPLT_OK;
+    if (fplt__model_is_private(material->model))
+        return FPLT_OK;
+    for (size_t i = 0; (kind = fplt__federation_analysis_name(i)) && !status; i++) {
+        char name[80], path[LONGEST_PATH];
+        size_t length, at = material->analyses;
+        snprintf(name, sizeof name, "%s.txt", kind);
+        if (at == MAX_ANALYSES || !beside(material, name, path))
+            continue;
+        if (!(status =
+                  fplt__file_read(path, LARGEST_EVALUATION, &material->text[at], &length, error)))
+            material->analysis[material->analyses++] =
+                (fplt_page_analysis){kind, material->text[at]};
+    }
+    return status;
 }
 
 static fplt_status assess(const fplt_model *model, const fplt_dataset *dataset, char **text,
@@ -171,6 +198,8 @@ static fplt_status gather(cli_call *cli, struct material *material, fplt_error *
         status = cli_learn(cli, "the penalty", cli_penalty_of(material->model), error);
     if (!status)
         status = recall_history(material, error);
+    if (!status)
+        status = recall_analyses(material, error);
     if (status)
         return status;
     return cli->argument_count > 1 ? evaluate(cli, material, error)
@@ -188,6 +217,8 @@ static fplt_status write_page(cli_call *cli, const struct material *material, fp
     page.evaluation = material->evaluation;
     page.evaluated_on = material->rows;
     page.refitted = material->refitted;
+    page.analysis = material->analysis;
+    page.analyses = material->analyses;
     if (!path) {
         beside(material, "report.html", own);
         path = own;
@@ -223,7 +254,10 @@ const cli_command cli_report[] = {
          "Writes one file that needs no network and runs no script: what was trained, quality per "
          "site with ROC curve and calibration, coefficients with their intervals, convergence, the "
          "certificate of privacy in plain words, and every parameter with its reason. OUT is the "
-         "folder that `train` wrote, or a model.json. Quality is that of the rows that `train "
+         "folder that `train` or a federation wrote, or a model.json; results of analyses over the "
+         "network in "
+         "that folder (`fedplt federation survival` and others) are shown too. Quality is that of "
+         "the rows that `train "
          "--holdout` kept, or of the DATA that are given.\n\n"
          "Of a model that was trained with privacy the page shows only what the promise covers: "
          "coefficients and the certificate.",

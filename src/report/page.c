@@ -480,6 +480,23 @@ static fplt_status add_parameters(const fplt__sheet *page, fplt_error *error)
 
 /* The whole */
 
+/* Results of analyses over the network, as their commands print them. */
+static void add_analyses(const fplt__sheet *page)
+{
+    const fplt_page *given = page->given;
+    if (!given->analyses)
+        return;
+    fplt__sheet_section(page, "analyses", "Analyses over the network");
+    for (size_t i = 0; i < given->analyses; i++) {
+        fplt__buffer_add(page->out, "<h3>");
+        fplt__html_text(page->out, given->analysis[i].kind);
+        fplt__buffer_add(page->out, "</h3>\n<div class=\"wide\"><pre>");
+        fplt__html_text(page->out, given->analysis[i].text);
+        fplt__buffer_add(page->out, "</pre></div>\n");
+    }
+    fplt__buffer_add(page->out, "</section>\n");
+}
+
 fplt_page fplt_page_defaults(void)
 {
     return (fplt_page){.level = 0.95};
@@ -491,12 +508,14 @@ static fplt_status check_page(const fplt_model *model, const fplt_page *page, fp
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "the level of intervals is %g, but it must be above 0 and below 1",
                               page->level);
-    if ((page->history || page->evaluation) && fplt__model_is_private(model))
+    if ((page->history || page->evaluation || page->analyses) && fplt__model_is_private(model))
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
             "the model was trained with privacy, and %s would reveal something about records "
             "without noise: the page is made without",
-            page->history ? "its convergence" : "measures of its quality");
+            page->history      ? "its convergence"
+            : page->evaluation ? "measures of its quality"
+                               : "analyses");
     return FPLT_OK;
 }
 
@@ -509,8 +528,10 @@ static fplt_status assemble(const fplt__sheet *page, fplt_error *error)
         return status;
     if ((status = fplt__sheet_quality(page, error)) ||
         (status = fplt__sheet_reversals(page, error)) ||
-        (status = fplt__sheet_coefficients(page, error)) ||
-        (status = add_convergence(page, error)) || (status = fplt__sheet_privacy(page, error)) ||
+        (status = fplt__sheet_coefficients(page, error)))
+        return status;
+    add_analyses(page);
+    if ((status = add_convergence(page, error)) || (status = fplt__sheet_privacy(page, error)) ||
         (status = add_parameters(page, error)))
         return status;
     const char *program = fplt_model_get_view(page->model)->program;

@@ -33,8 +33,8 @@ void fplt__document_heading(fplt__document *to, const char *heading)
     }
 }
 
-fplt_status fplt__document_table(fplt__document *to, fplt_table *made, const char *heading,
-                                 fplt_error *error)
+fplt_status fplt__document_show(fplt__document *to, const fplt_table *made, const char *heading,
+                                fplt_error *error)
 {
     char *text = NULL;
     fplt_table_form form = to->form == FPLT__FORM_HTML  ? FPLT_TABLE_HTML
@@ -47,7 +47,14 @@ fplt_status fplt__document_table(fplt__document *to, fplt_table *made, const cha
     if (!status)
         fplt__buffer_add(&to->text, text);
     fplt_free(text);
-    fplt_table_destroy(made);
+    return status;
+}
+
+fplt_status fplt__document_table(fplt__document *to, fplt_table *table, const char *heading,
+                                 fplt_error *error)
+{
+    fplt_status status = fplt__document_show(to, table, heading, error);
+    fplt_table_destroy(table);
     return status;
 }
 

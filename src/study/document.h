@@ -23,7 +23,10 @@ typedef struct fplt__document {
 /* Begins a page where the form is HTML; nothing elsewhere. */
 void fplt__document_begin(fplt__document *to, const char *title);
 void fplt__document_heading(fplt__document *to, const char *heading);
-/* A table under a heading (NULL: none); the table is destroyed. JSON has no tables here. FPLT_NO_MEMORY is the only failure. */
+/* A table under a heading (NULL: none). JSON has no tables here. FPLT_NO_MEMORY is the only failure. */
+fplt_status fplt__document_show(fplt__document *to, const fplt_table *table, const char *heading,
+                                fplt_error *error);
+/* The same of a table that is destroyed. */
 fplt_status fplt__document_table(fplt__document *to, fplt_table *table, const char *heading,
                                  fplt_error *error);
 /* A sentence without its full stop; `first`: an empty line before it where the form is text. */

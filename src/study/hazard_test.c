@@ -4,7 +4,8 @@
  *     U = sum over events of g(t) (x - m(t)),
  *
  * and the information of both kinds of coefficients has the blocks sum V, sum g V and sum g^2 V. The statistic of a set of
- * columns is (0, U)' I^-1 (0, U) over all coefficients and those of the set. */
+ * columns is S(all coefficients and those of the set) - S(all coefficients), S = (U0, U)' I^-1 (U0, U) with U0 = sum of (x - m). At
+ * the maximum of the partial likelihood U0 = 0. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,133 +16,77 @@
 #include "report/export.h"
 #include "report/model.h"
 #include "report/report.h"
-#include "study/hazard_inside.h"
-
-/* ---- transformed times ---- */
-
-/* g at the times of all rows: those of a life table over all sites. */
-struct clock {
-    fplt__life_table table;
-    double *value; /* owned: one for each step */
-    double centre; /* mean over the events */
-};
-
-static void fill_clock(fplt_hazard_transform transform, struct clock *clock)
-{
-    double survival = 1, before = 0, n = (double)fplt__life_table_rows(&clock->table), events = 0,
-           sum = 0, at_risk = n;
-    for (size_t i = 0; i < clock->table.steps; i++) {
-        const fplt__life_step *step = &clock->table.step[i];
-        double here = (double)(step->events + step->left);
-        clock->value[i] = transform == FPLT_HAZARD_KM         ? 1 - survival
-                          : transform == FPLT_HAZARD_LOG      ? log(step->time)
-                          : transform == FPLT_HAZARD_IDENTITY ? step->time
-                                                              : before + (here + 1) / 2;
-        survival *= 1 - (double)step->events / at_risk;
-        at_risk -= here;
-        before += here;
-        events += (double)step->events;
-        sum += (double)step->events * clock->value[i];
-    }
-    clock->centre = sum / events;
-}
-
-static fplt_status make_clock(const fplt_dataset *dataset, fplt_hazard_transform transform,
-                              struct clock *clock, fplt_error *error)
-{
-    fplt_rows all = fplt_dataset_all(dataset);
-    fplt_status status = FPLT_OK;
-    for (size_t r = 0; r < all.count && !status; r++)
-        if (!all.weight || all.weight[r] > 0)
-            status = fplt__life_table_see(&clock->table, fabs(all.label[r]), !signbit(all.label[r]),
-                                          error);
-    fplt__life_table_settle(&clock->table);
-    if (!status)
-        status =
-            fplt__alloc_into(&clock->value, clock->table.steps, sizeof(double), "times", error);
-    if (!status)
-        fill_clock(transform, clock);
-    return status;
-}
-
-static double read_clock(const struct clock *clock, double time)
-{
-    size_t low = 0, high = clock->table.steps;
-    while (low + 1 < high) {
-        size_t middle = (low + high) / 2;
-        if (clock->table.step[middle].time <= time)
-            low = middle;
-        else
-            high = middle;
-    }
-    return clock->value[low] - clock->centre;
-}
-
-/* ---- sums over the sites ---- */
-
-struct score {
-    const struct clock *clock;
-    size_t n;
-    double *slope;          /* U */
-    double *information[3]; /* sum of V, g V and g^2 V */
-};
-
-static void add_moment(void *context, const fplt__hazard_moment *moment)
-{
-    struct score *score = context;
-    size_t n = score->n;
-    double g = read_clock(score->clock, moment->time);
-    for (size_t i = 0; i < n; i++) {
-        score->slope[i] +=
-            g * ((moment->number ? 0 : moment->events_sum[i]) - moment->weight * moment->mean[i]);
-        for (size_t j = 0; j < n; j++) {
-            double variance =
-                moment->weight * (moment->product[i * n + j] - moment->mean[i] * moment->mean[j]);
-            score->information[0][i * n + j] += variance;
-            score->information[1][i * n + j] += g * variance;
-            score->information[2][i * n + j] += g * g * variance;
-        }
-    }
-}
+#include "study/hazard_sums.h"
 
 /* ---- statistics ---- */
 
+/* What all lines of a table share. */
+struct testing {
+    const fplt__hazard_sums *sums;
+    const unsigned char *kept;
+    unsigned char *chosen; /* a byte for each column, as of kept */
+    double *room;
+    size_t *pick;
+    double early; /* S of the kept coefficients */
+};
+
 /* Element of the information of both kinds of coefficients: `late` ones belong to g(t). */
-static double element(const struct score *score, size_t i, int late_i, size_t j, int late_j)
+static double element(const fplt__hazard_sums *sums, size_t i, int late_i, size_t j, int late_j)
 {
-    return score->information[late_i + late_j][i * score->n + j];
+    return sums->information[late_i + late_j][i * sums->n + j];
 }
 
-/* (0, U)' I^-1 (0, U) over the kept columns and, of those marked in `chosen`, the late ones. NaN: I is singular. */
-static double statistic_of(const struct score *score, const unsigned char *kept,
-                           const unsigned char *chosen, size_t *freedom, double *room, size_t *pick)
+/* (U0, U)' I^-1 (U0, U) over the coefficients pick[0] .. pick[early - 1] and, of those of g(t), the rest up to `count`. NaN: I is
+ * singular. */
+static double quadratic_of(const struct testing *t, size_t early, size_t count)
 {
-    size_t n = score->n, count = 0, early;
-    double *right = room, *matrix = room + 2 * n, sum = 0;
-    for (size_t j = 0; j < n; j++)
-        if (kept[j])
-            pick[count++] = j;
-    early = count;
-    for (size_t j = 0; j < n; j++)
-        if (kept[j] && chosen[j])
-            pick[count++] = j;
+    const fplt__hazard_sums *sums = t->sums;
+    const size_t *pick = t->pick;
+    double *right = t->room, *left = right + 2 * sums->n, *matrix = left + 2 * sums->n, sum = 0;
     for (size_t a = 0; a < count; a++) {
         /* columns of any size: the matrix has ones on its diagonal */
-        double scale_a = sqrt(element(score, pick[a], a >= early, pick[a], a >= early));
-        right[a] = a >= early ? score->slope[pick[a]] / scale_a : 0;
+        double scale_a = sqrt(element(sums, pick[a], a >= early, pick[a], a >= early));
+        left[a] = right[a] = sums->score[a >= early][pick[a]] / scale_a;
         for (size_t b = 0; b < count; b++)
-            matrix[a * count + b] = element(score, pick[a], a >= early, pick[b], b >= early) /
+            matrix[a * count + b] = element(sums, pick[a], a >= early, pick[b], b >= early) /
                                     scale_a /
-                                    sqrt(element(score, pick[b], b >= early, pick[b], b >= early));
+                                    sqrt(element(sums, pick[b], b >= early, pick[b], b >= early));
     }
-    *freedom = count - early;
     if (!fplt__cholesky_factor(&fplt__kernel_reference, matrix, count))
         return NAN;
     fplt__cholesky_solve(matrix, count, right);
-    for (size_t a = early; a < count; a++)
-        sum += right[a] * score->slope[pick[a]] / sqrt(element(score, pick[a], 1, pick[a], 1));
+    for (size_t a = 0; a < count; a++)
+        sum += left[a] * right[a];
     return sum;
 }
+
+/* The kept columns, and behind them those that are chosen. Returns how many are kept. */
+static size_t pick_columns(const struct testing *t, size_t *count)
+{
+    size_t early;
+    *count = 0;
+    for (size_t j = 0; j < t->sums->n; j++)
+        if (t->kept[j])
+            t->pick[(*count)++] = j;
+    early = *count;
+    for (size_t j = 0; j < t->sums->n; j++)
+        if (t->kept[j] && t->chosen[j])
+            t->pick[(*count)++] = j;
+    return early;
+}
+
+static void add_line(const struct testing *t, const char *name, fplt_table *table)
+{
+    size_t count, early = pick_columns(t, &count);
+    double statistic = quadratic_of(t, early, count) - t->early;
+    fplt__table_text(table, name);
+    fplt__table_number(table, statistic, 5);
+    fplt__table_whole(table, (long long)(count - early));
+    fplt__table_number(
+        table, isnan(statistic) ? NAN : fplt__chi_tail(statistic, (double)(count - early)), 3);
+}
+
+/* ---- lines ---- */
 
 /* Length of the name of the category that a column is a level of; that of the whole name for other columns. */
 static size_t term_length(const char *name)
@@ -157,56 +102,66 @@ static int is_same_term(const char *a, const char *b)
            (a[length] == '=') == (b[length] == '=');
 }
 
-static void add_line(const struct score *score, const unsigned char *kept,
-                     const unsigned char *chosen, const char *name, double *room, size_t *pick,
-                     fplt_table *table)
+static void fill_table(const fplt_model *model, struct testing *t, int columns, fplt_table *table)
 {
-    size_t freedom;
-    double statistic = statistic_of(score, kept, chosen, &freedom, room, pick);
-    fplt__table_text(table, name);
-    fplt__table_number(table, statistic, 5);
-    fplt__table_whole(table, (long long)freedom);
-    fplt__table_number(table, isnan(statistic) ? NAN : fplt__chi_tail(statistic, (double)freedom),
-                       3);
-}
-
-/* `kept` and `chosen` have a byte for each column. */
-static void fill_table(const fplt_model *model, const struct score *score, int columns,
-                       unsigned char *kept, double *room, size_t *pick, fplt_table *table)
-{
-    size_t n = score->n;
-    unsigned char *chosen = kept + n;
+    size_t n = t->sums->n;
     for (size_t j = 0; j < n; j++) {
         char own[32], other[32], term[300];
         const char *name = fplt__model_feature_name(model, j, own, sizeof own);
         int begun = 0;
-        memset(chosen, 0, n);
+        memset(t->chosen, 0, n);
         for (size_t i = 0; i < n; i++) {
             const char *next = fplt__model_feature_name(model, i, other, sizeof other);
-            chosen[i] = kept[i] && (i == j || (!columns && is_same_term(name, next)));
-            begun |= chosen[i] && i < j;
+            t->chosen[i] = t->kept[i] && (i == j || (!columns && is_same_term(name, next)));
+            begun |= t->chosen[i] && i < j;
         }
-        if (!kept[j] || begun)
+        if (!t->kept[j] || begun)
             continue;
         snprintf(term, sizeof term, "%.*s", columns ? 299 : (int)term_length(name), name);
-        add_line(score, kept, chosen, term, room, pick, table);
+        add_line(t, term, table);
     }
-    memset(chosen, 1, n);
-    add_line(score, kept, chosen, "GLOBAL", room, pick, table);
+    memset(t->chosen, 1, n);
+    add_line(t, "GLOBAL", table);
 }
 
-static fplt_status sum_sites(const fplt_model *model, const fplt_dataset *dataset,
-                             struct score *score, fplt_error *error)
+fplt_status fplt__hazard_sums_test(const fplt__hazard_sums *sums, const fplt_model *model,
+                                   const unsigned char *kept, int columns, fplt_table **table,
+                                   double *apart, fplt_error *error)
 {
-    const fplt__time_grid exact = {NULL, 0, 0};
+    static const char *const headings[] = {"name", "chi squared", "freedom", "p"};
+    struct testing t = {.sums = sums, .kept = kept};
+    size_t n = sums->n, count;
+    fplt_status status =
+        fplt__alloc_into(&t.room, 4 * n * n + 4 * n, sizeof *t.room, "a test", error);
+    if (!status)
+        status = fplt__alloc_into(&t.chosen, n, 1, "a test", error);
+    if (!status)
+        status = fplt__alloc_into(&t.pick, 2 * n, sizeof *t.pick, "a test", error);
+    if (!status && !(status = fplt__table_create(headings, 4, table, error))) {
+        size_t early = pick_columns(&t, &count);
+        *apart = t.early = quadratic_of(&t, early, count);
+        fill_table(model, &t, columns, *table);
+    }
+    fplt__free(t.room);
+    fplt__free(t.chosen);
+    fplt__free(t.pick);
+    return status;
+}
+
+/* ---- one process ---- */
+
+static fplt_status see_sites(const fplt_model *model, const fplt_dataset *dataset,
+                             const fplt__hazard_clock *clock, fplt__hazard_sums *sums,
+                             fplt_error *error)
+{
     fplt_status status = FPLT_OK;
     for (uint32_t i = 0; i < fplt_dataset_agents(dataset) && !status; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
-        fplt__hazard_site site;
-        if ((status = fplt__hazard_site_make(model, &rows, &exact, &site, error)))
-            break;
-        status = fplt__hazard_walk(&site, 1, add_moment, score, error);
-        fplt__hazard_site_clear(&site);
+        fplt__hazard_sums own;
+        if (!(status = fplt__hazard_sums_make(sums->n, &own, error)) &&
+            !(status = fplt__hazard_sums_see(model, &rows, clock, &own, error)))
+            fplt__hazard_sums_add(sums, &own);
+        fplt__hazard_sums_clear(&own);
     }
     return status;
 }
@@ -215,35 +170,28 @@ fplt_status fplt_hazard_test(const fplt_model *model, const fplt_dataset *datase
                              fplt_hazard_transform transform, int columns, fplt_table **table,
                              fplt_error *error)
 {
-    static const char *const headings[] = {"name", "chi squared", "freedom", "p"};
     size_t n = model->info.features, dimension = model->info.dimension;
-    struct clock clock = {.value = NULL};
-    double *numbers = NULL;
+    fplt_rows all = fplt_dataset_all(dataset);
+    fplt__hazard_clock clock = {.value = NULL};
+    fplt__hazard_sums sums = {.n = 0};
     unsigned char *kept = NULL;
-    size_t *pick = NULL;
+    double apart;
     *table = NULL;
     fplt_status status = fplt__hazard_check(model, error);
     if (!status)
-        status = make_clock(dataset, transform, &clock, error);
+        status = fplt__hazard_clock_make(&all, transform, &clock, error);
     if (!status)
-        status = fplt__alloc_into(&numbers, 7 * n * n + 3 * n, sizeof *numbers, "a test", error);
+        status = fplt__hazard_sums_make(n, &sums, error);
     if (!status)
-        status = fplt__alloc_into(&kept, 2 * n, 1, "a test", error);
-    if (!status)
-        status = fplt__alloc_into(&pick, 2 * n, sizeof *pick, "a test", error);
-    if (!status) {
-        struct score score = {
-            &clock, n, numbers, {numbers + n, numbers + n + n * n, numbers + n + 2 * n * n}};
-        for (size_t j = 0; j < n; j++)
-            kept[j] = model->info.inference->information[j * dimension + j] > 0;
-        if (!(status = sum_sites(model, dataset, &score, error)) &&
-            !(status = fplt__table_create(headings, 4, table, error)))
-            fill_table(model, &score, columns, kept, numbers + n + 3 * n * n, pick, *table);
+        status = fplt__alloc_into(&kept, n, 1, "a test", error);
+    for (size_t j = 0; j < n && !status; j++)
+        kept[j] = model->info.inference->information[j * dimension + j] > 0;
+    if (!status && !(status = see_sites(model, dataset, &clock, &sums, error))) {
+        fplt__hazard_sums_centre(&sums);
+        status = fplt__hazard_sums_test(&sums, model, kept, columns, table, &apart, error);
     }
-    fplt__life_table_clear(&clock.table);
-    fplt__free(clock.value);
-    fplt__free(numbers);
+    fplt__hazard_clock_clear(&clock);
+    fplt__hazard_sums_clear(&sums);
     fplt__free(kept);
-    fplt__free(pick);
     return status;
 }

@@ -369,6 +369,20 @@ def validated_measures_come_first_and_training_rows_are_marked(folder):
     run(folder, "report", "w")
     assert "2 folds (one site left out in turn)" in "".join(read_page(folder / "w/report.html").text)
 
+@case
+def analyses_beside_the_model_are_shown(folder):
+    sites(folder)
+    run(folder, "train", "--data", "d.csv", "--label", "label", "--site", "none", "--ignore", "site", "--out", "m", "--pictures", "no", "--quiet")
+    run(folder, "report", "m")
+    assert "Analyses over the network" not in "".join(read_page(folder / "m/report.html").text)
+    tables = {"survival": "site   rows  events\n<b>basel  20  7", "evaluate": "auc 0.75", "survival-test": "GLOBAL  3.2"}
+    for kind, text in tables.items():
+        (folder / f"m/{kind}.txt").write_text(text)
+    (folder / "m/other.txt").write_text("no analysis")
+    run(folder, "report", "m")
+    text = "".join(read_page(folder / "m/report.html").text)
+    assert all(text.count(table) == 1 for table in tables.values()) and "no analysis" not in text, text[-3000:]
+    assert text.index("auc 0.75") < text.index("basel  20") < text.index("GLOBAL  3.2")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 /* An analysis at a site: its file is read, the question judged by the disclosure rules, and the rows counted. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ static fplt_status count_file(const fplt__agent *agent, const fplt__analysis *an
                                 .read = reading_of(site),
                                 .minimum = (size_t)fplt__rule_value(site, FPLT__RULE_COUNTS),
                                 .dominant = fplt__rule_value(site, FPLT__RULE_DOMINANCE),
+                                .per_parameter = fplt__rule_value(site, FPLT__RULE_HESSIANS),
                                 .steep = FPLT__STEEP,
                                 .saturated = fplt__rule_value(site, FPLT__RULE_SATURATION)};
     fplt_status status = find_file(site, path, error);
@@ -74,9 +76,13 @@ static fplt_status count_file(const fplt__agent *agent, const fplt__analysis *an
 
 /* ---- rules ---- */
 
-static fplt_status judge_rows(const fplt_settings *site, uint64_t rows, fplt_error *error)
+static fplt_status judge_rows(const fplt_settings *site, const fplt__analysis *analysis,
+                              uint64_t rows, fplt_error *error)
 {
     double least = fplt__rule_value(site, FPLT__RULE_ROWS);
+    if (analysis->kind->parameters)
+        least = fmax(least, fplt__rule_value(site, FPLT__RULE_HESSIANS) *
+                                (double)analysis->kind->parameters(analysis));
     return (double)rows >= least
                ? FPLT_OK
                : fplt_error_set(error, FPLT_FAILED,
@@ -106,7 +112,7 @@ static fplt_status judge_sets(fplt__agent *agent, const fplt__analysis *analysis
     if ((status = fplt__agent_hide_reason(
              agent, fplt__questions_find_analysis(site, analysis, proposal, sets, agent->memory,
                                                   &agent->asked, error))) ||
-        (status = judge_rows(site, sets->used.count, error)) ||
+        (status = judge_rows(site, analysis, sets->used.count, error)) ||
         (status = fplt__disclosure_names_model(site, analysis, &is_named, error)) ||
         (status = fplt__questions_judge_tables(site, analysis, is_named, agent->memory,
                                                &agent->asked, error)) ||

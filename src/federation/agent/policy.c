@@ -34,10 +34,12 @@ const fplt_setting fplt__policy_table[] = {
     {"policy.delta", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "1e-5", 0, 1, NULL,
      "delta that belongs to the budget", 0, 0, .needs = "policy.epsilon!=off"},
     {"policy.allow", FPLT_TEXT, FPLT_LIST,
-     "facts,measure,score,information,evaluate,describe,survival", 0, 0, NULL,
+     "facts,measure,score,information,evaluate,describe,survival,"
+     "survival-test",
+     0, 0, NULL,
      "what may leave besides updates while privacy is off: facts, measure, score, information, the "
-     "analyses evaluate, describe and survival, and sparse, updates of the columns alone that rows "
-     "touch",
+     "analyses evaluate, describe, survival and survival-test, and sparse, updates of the columns "
+     "alone that rows touch",
      0, 0, .needs = "policy.epsilon=off"},
     FPLT_SETTINGS_END,
 };

@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "fedplt/export.h"
+#include "fedplt/inference.h"
 #include "fedplt/memory.h"
 #include "federation/plan/program.h"
 #include "federation/plan/proposal.h"
@@ -15,8 +16,10 @@
 const char *const fplt__analysis_endings[FPLT__ANALYSIS_FORMS] = {"txt",  "csv", "json",
                                                                   "html", "tex", "svg"};
 
-static const fplt__analysis_kind *const kinds[] = {
-    &fplt__analysis_evaluate, &fplt__analysis_describe, &fplt__analysis_survival};
+static const fplt__analysis_kind *const kinds[] = {&fplt__analysis_evaluate,
+                                                   &fplt__analysis_describe,
+                                                   &fplt__analysis_survival,
+                                                   &fplt__analysis_survival_test};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 const fplt__analysis_kind *fplt__analysis_kind_list(size_t index)
@@ -30,6 +33,11 @@ const fplt__analysis_kind *fplt__analysis_kind_find(const char *name)
         if (strcmp(kinds[i]->name, name) == 0)
             return kinds[i];
     return NULL;
+}
+
+const char *fplt__federation_analysis_name(size_t index)
+{
+    return index < KINDS ? kinds[index]->name : NULL;
 }
 
 const fplt_setting *fplt__federation_analysis_table(const char *name)
@@ -59,6 +67,12 @@ void fplt__analysis_report_clear(fplt__analysis_report *report)
 
 /* Models */
 
+/* Numbers with 17 digits; released with free(). NULL: there was no memory. */
+static char *dump_model(const json_t *document, size_t flags)
+{
+    return json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17) | flags);
+}
+
 fplt_status fplt__analysis_model_text(const fplt_model *model, char **out, fplt__digest *digest,
                                       fplt_error *error)
 {
@@ -71,29 +85,34 @@ fplt_status fplt__analysis_model_text(const fplt_model *model, char **out, fplt_
     json_t *document = json_loads(text, 0, NULL);
     fplt_free(text);
     json_object_del(document, "inference");
+    json_object_del(document, "refit");
     json_object_set_new(document, "program", json_string("fedplt"));
     json_object_set_new(document, "training", json_object());
-    char *dumped = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    char *sorted = dump_model(document, JSON_SORT_KEYS);
+    char *dumped = out ? dump_model(document, 0) : NULL;
     json_decref(document);
+    if (sorted)
+        *digest = fplt__hash_bytes(sorted, strlen(sorted));
     if (dumped)
-        *digest = fplt__hash_bytes(dumped, strlen(dumped));
-    if (dumped && out)
         *out = fplt__strdup(dumped);
-    int failed = !dumped || (out && !*out);
+    int failed = !sorted || (out && !*out);
+    free(sorted);
     free(dumped);
     return failed ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model") : FPLT_OK;
 }
 
 /* The text of the model goes into the proposal. */
-static fplt_status take_model(fplt__proposed_analysis *analysis, const char *path,
-                              fplt_error *error)
+static fplt_status take_model(const fplt__analysis_kind *kind, fplt__proposed_analysis *analysis,
+                              const char *path, fplt_error *error)
 {
     fplt_model *model;
+    const fplt_model *taken;
     fplt__digest digest;
     fplt_status status = fplt_model_read(path, &model, error);
     if (status)
         return status;
-    status = fplt__analysis_model_text(model, &analysis->model, &digest, error);
+    taken = kind->takes_refit && fplt_model_refit(model) ? fplt_model_refit(model) : model;
+    status = fplt__analysis_model_text(taken, &analysis->model, &digest, error);
     if (!status && strlen(analysis->model) > FPLT__ANALYSIS_MAX_MODEL)
         status = fplt_error_set(error, FPLT_UNSUPPORTED,
                                 "%s: the model has %zu bytes, but an analysis over the network "
@@ -107,7 +126,7 @@ static fplt_status take_model(fplt__proposed_analysis *analysis, const char *pat
 
 static fplt_status find_kind(const char *name, const fplt__analysis_kind **kind, fplt_error *error)
 {
-    char known[200] = "";
+    char known[300] = "";
     *kind = name ? fplt__analysis_kind_find(name) : NULL;
     for (size_t i = 0; i < KINDS; i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
@@ -250,7 +269,7 @@ fplt_status fplt__analysis_propose(const char *pairs, const char *path, fplt__pr
     snprintf(proposal->analysis.kind, sizeof proposal->analysis.kind, "%s", kind->name);
     if (!(status = set_written(analysis, pairs, error)) &&
         !(status = state_settings(analysis, &proposal->analysis, error)) && path)
-        status = take_model(&proposal->analysis, path, error);
+        status = take_model(kind, &proposal->analysis, path, error);
     if (!status)
         status = fplt__analysis_open(proposal, &made, error);
     fplt__analysis_close(made);

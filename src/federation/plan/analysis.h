@@ -19,6 +19,7 @@ typedef struct fplt__analysis_site {
     fplt_read_settings read; /* schema: of the site itself, or NULL */
     size_t minimum;          /* of a count that is told; 0: none */
     double dominant;         /* largest share of one row in a sum that is told; 0: no rule */
+    double per_parameter;    /* rows for each parameter of a Hessian that is told; 0: no rule */
     double steep, saturated; /* largest share of rows with a larger linear predictor; 0: no rule */
 } fplt__analysis_site;
 
@@ -44,6 +45,7 @@ typedef struct fplt__analysis_kind {
     const char *tells; /* what each site tells, for people */
     const fplt_setting *table;
     int needs_model;
+    int takes_refit;  /* it is about the refit of the model, where that has one */
     int needs_schema; /* of federation.yaml: the columns that are counted */
     int is_table;     /* counts of the same rows by other settings would tell what each withholds */
     fplt_status (*check)(const fplt__analysis *analysis, fplt_error *error);
@@ -51,6 +53,8 @@ typedef struct fplt__analysis_kind {
     /* Numbers that are told at most about so many rows, and columns that they are about: the cost of the question. */
     uint64_t (*cost)(const fplt__analysis *analysis, uint64_t rows, size_t minimum);
     uint64_t (*columns)(const fplt__analysis *analysis);
+    /* Of Hessians that are told; NULL: none are. */
+    uint64_t (*parameters)(const fplt__analysis *analysis);
     fplt_status (*count)(const fplt__analysis *analysis, const fplt__analysis_site *site,
                          fplt__analysis_counted *counted, fplt_error *error);
     /* `words` are untrusted: FPLT_BAD_DATA names the site whose numbers cannot be. */
@@ -61,7 +65,7 @@ typedef struct fplt__analysis_kind {
 
 /* The kinds. */
 extern const fplt__analysis_kind fplt__analysis_evaluate, fplt__analysis_describe,
-    fplt__analysis_survival;
+    fplt__analysis_survival, fplt__analysis_survival_test;
 
 struct fplt__analysis {
     const fplt__analysis_kind *kind;
@@ -106,8 +110,9 @@ fplt_status fplt__analysis_read_lines(const fplt__analysis *analysis,
 void fplt__analysis_counted_clear(fplt__analysis_counted *counted);
 void fplt__analysis_report_clear(fplt__analysis_report *report);
 
-/* A model without its history: no training record, no sums behind standard errors, keys sorted. Two models with the same text
- * answer alike for every row. `digest` is that of the text, which is released with fplt_free(); `text` NULL: not wanted. */
+/* A model without its history: no training record, no sums behind standard errors, no refit. Two models with the same text
+ * answer alike for every row. The text keeps the order of levels in a schema; `digest` is that of the text with sorted keys. The text
+ * is released with fplt_free(); `text` NULL: not wanted. */
 fplt_status fplt__analysis_model_text(const fplt_model *model, char **text, fplt__digest *digest,
                                       fplt_error *error);
 

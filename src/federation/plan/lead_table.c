@@ -73,7 +73,8 @@ const fplt_setting fplt_federation_lead_table[] = {
      "and digest",
      0, 0},
     {"analysis", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
-     "an analysis instead of training: its kind (evaluate, describe, survival), settings and, "
+     "an analysis instead of training: its kind (evaluate, describe, survival, survival-test), "
+     "settings and, "
      "where it is about one, the file of the model",
      0, 0, .needs = "!model;continue=no"},
     {"purpose", FPLT_TEXT, 0, NULL, 0, 0, NULL,

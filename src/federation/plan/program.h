@@ -75,6 +75,8 @@ fplt_status fplt__federation_verify_statement(const char *path,
                                               const fplt__statement_beside *beside,
                                               char **statement, fplt_error *error);
 
+/* The name of the kind of analysis number `index`; NULL past the last. Results are in files of that name. */
+const char *fplt__federation_analysis_name(size_t index);
 /* The settings of a kind of analysis (federation/plan/analysis.h). */
 const fplt_setting *fplt__federation_analysis_table(const char *kind);
 
