@@ -170,24 +170,38 @@ lead_analysis <- function(folder, kind, settings, seconds, ...) {
   file.path(out, kind)
 }
 
-federation_evaluate <- function(folder, model, ..., grid = NULL, seconds = Inf) {
+# A file with the model: a path stays, a fit is written beside R's other temporary files.
+model_file <- function(model) {
   if (inherits(model, "fedplt")) {
-    text <- model$trained$model$json
-    model <- tempfile(fileext = ".json")
-    on.exit(unlink(model))
-    writeLines(text, model, useBytes = TRUE)
+    path <- tempfile(fileext = ".json")
+    writeLines(model$trained$model$json, path, useBytes = TRUE)
+    return(path)
   }
   if (!is.character(model) || length(model) != 1L || !file.exists(model))
     refuse("model is ", deparse(model)[1L], ", but must be a fit, or the path of a model.json")
-  made <- lead_analysis(folder, "evaluate", list(model = normalizePath(model), grid = grid), seconds, ...)
+  normalizePath(model)
+}
+
+schema_file <- function(schema) {
+  if (!is.character(schema) || length(schema) != 1L || !file.exists(schema))
+    refuse("schema is ", deparse(schema)[1L], ", but must be the path of a file that declares the columns")
+  normalizePath(schema)
+}
+
+# The lines of a result, of which so many columns are texts.
+analysis_frame <- function(made, texts) csv_frame(paste(readLines(paste0(made, ".csv"), encoding = "UTF-8"), collapse = "\n"), texts)
+
+federation_evaluate <- function(folder, model, ..., grid = NULL, seconds = Inf) {
+  made <- lead_analysis(folder, "evaluate", list(model = model_file(model), grid = grid), seconds, ...)
   made <- utils::read.csv(paste0(made, ".csv"), stringsAsFactors = FALSE, check.names = FALSE, na.strings = c("", "-", "nan"))
   names(made) <- tolower(gsub("[^A-Za-z0-9]+", "_", names(made)))
   made
 }
 
 federation_describe <- function(folder, schema, ..., by = NULL, grid = NULL, seconds = Inf) {
-  if (!is.character(schema) || length(schema) != 1L || !file.exists(schema))
-    refuse("schema is ", deparse(schema)[1L], ", but must be the path of a file that declares the columns")
-  made <- lead_analysis(folder, "describe", list(by = by, grid = grid), seconds, schema = normalizePath(schema), ...)
-  csv_frame(paste(readLines(paste0(made, ".csv"), encoding = "UTF-8"), collapse = "\n"), 4L)
+  analysis_frame(lead_analysis(folder, "describe", list(by = by, grid = grid), seconds, schema = schema_file(schema), ...), 4L)
+}
+
+federation_survival <- function(folder, schema, ..., by = NULL, grid = NULL, seconds = Inf) {
+  analysis_frame(lead_analysis(folder, "survival", list(by = by, grid = grid), seconds, schema = schema_file(schema), ...), 2L)
 }

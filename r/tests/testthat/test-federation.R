@@ -77,6 +77,25 @@ test_that("a federation trains the model of the pooled rows, in the background",
   here <- as.data.frame(describe(file.path(folder, sites, "rows.csv"), schema = schema, by = "label", grid = 40))
   here$site <- sub(".*/(north|south)/rows.csv", "\\1", here$site)
   expect_identical(told, here)
+  for (name in sites) wait(members[[name]], 120)
+  d$arm <- rep(c("x", "y"), each = 60)
+  d$days <- ceiling(rexp(120, 0.01 * exp(0.4 * (d$arm == "y"))))
+  d$died <- ifelse(d$days > 150, "no", "yes")
+  d$days <- pmin(d$days, 150)
+  writeLines(c("columns:", "  arm: {type: category, levels: [x, y]}", "  days: {type: time, bounds: 1..200}",
+               "  died: {type: event, classes: ['no', 'yes']}"), schema)
+  for (name in sites) {
+    times <- file.path(folder, name, "times.csv")
+    write.csv(d[d$site == name, c("arm", "days", "died")], times, row.names = FALSE, quote = FALSE)
+    members[[name]] <- agent(file.path(folder, name), coordinator = paste0("https://", address), once = TRUE, proxy = "off", data = times,
+      out = file.path(folder, name, "out"), schema = schema, agree = TRUE, policy = list(disclosure = "off"))
+  }
+  expect_error(federation_survival(home, "nowhere.yaml"), "nowhere.yaml", class = "fedplt_error")
+  told <- federation_survival(home, schema, federation = "hospitals", listen = address, out = file.path(folder, "curves"), roster = sites,
+                              by = "arm", grid = 5, seconds = 300)
+  here <- survival_curves(Surv(days, died) ~ arm, file.path(folder, sites, "times.csv"), schema = schema, grid = 5)$steps
+  here$site <- sub(".*/(north|south)/times.csv", "\\1", here$site)
+  expect_identical(told, here)
 })
 
 test_that("an error in the function that is asked for consent is no consent", {
