@@ -56,8 +56,9 @@ fplt_status fplt__local_data_shape(fplt__local_data *material, const fplt__agree
     return fplt_objective_create(&cost, material->training, &material->objective, error);
 }
 
-/* As one process does: automatic parameters from another estimate would give another model. A site does not know whether
- * all others let Hessians leave. If not, an automatic algorithm trains nothing only where it trains nothing with them. */
+/* As one process does: automatic parameters from another estimate would give another model. Whether all other sites let
+ * Hessians leave is not known here. They are taken not to: if an automatic algorithm then trains nothing, the one with
+ * Hessians does not either. */
 static fplt_status choose_estimate(const fplt__local_data *material, int *how, fplt_error *error)
 {
     fplt__outline job;
