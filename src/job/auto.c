@@ -45,20 +45,22 @@ static int is_flat(const fplt_curvature_bounds *bend)
 }
 
 /* The second part, where the first is known. */
-static fplt_status finish_bend(const fplt_objective *objective, uint32_t agent, const double *x,
-                               fplt_curvature_bounds *bend, fplt_error *error)
+static fplt_status finish_bend(const fplt_objective *objective, uint32_t agent, int how,
+                               const double *x, fplt_curvature_bounds *bend, fplt_error *error)
 {
-    bend->near_lowest = bend->everywhere.lowest;
-    return is_flat(bend) ? look_near(objective, agent, x, &bend->near_lowest, error) : FPLT_OK;
+    bend->near_lowest = how == FPLT_CURVATURE_CLOSE ? bend->everywhere.lowest : NAN;
+    return how == FPLT_CURVATURE_CLOSE && is_flat(bend)
+               ? look_near(objective, agent, x, &bend->near_lowest, error)
+               : FPLT_OK;
 }
 
-fplt_status fplt__curvature_bounds_find(const fplt_objective *objective, uint32_t agent,
+fplt_status fplt__curvature_bounds_find(const fplt_objective *objective, uint32_t agent, int how,
                                         const double *x, fplt_curvature_bounds *bend,
                                         fplt_error *error)
 {
     bend->near_lowest = NAN;
-    fplt_status status = fplt_objective_curvature(objective, agent, 0, &bend->everywhere, error);
-    return status ? status : finish_bend(objective, agent, x, bend, error);
+    fplt_status status = fplt_objective_curvature(objective, agent, how, &bend->everywhere, error);
+    return status ? status : finish_bend(objective, agent, how, x, bend, error);
 }
 
 fplt_curvature_bounds fplt__curvature_bounds_join(fplt_curvature_bounds a, fplt_curvature_bounds b)
@@ -323,18 +325,13 @@ struct bending {
 
 static fplt_status ask_bend(void *context, uint32_t agent, fplt_error *error)
 {
-    struct bending *bending = context;
+    const struct bending *bending = context;
     fplt_curvature_bounds *bend = &bending->bends[agent];
-    bend->near_lowest = NAN;
-    fplt_status status = FPLT_OK;
-    if (bending->known)
-        bend->everywhere = bending->known[agent];
-    else
-        status = fplt_objective_curvature(bending->objective, agent, bending->how,
-                                          &bend->everywhere, error);
-    return status || bending->how != FPLT_CURVATURE_CLOSE
-               ? status
-               : finish_bend(bending->objective, agent, bending->x, bend, error);
+    if (!bending->known)
+        return fplt__curvature_bounds_find(bending->objective, agent, bending->how, bending->x,
+                                           bend, error);
+    bend->everywhere = bending->known[agent];
+    return finish_bend(bending->objective, agent, bending->how, bending->x, bend, error);
 }
 
 /* Over all agents; with public bounds nothing is looked at. */

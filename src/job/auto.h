@@ -7,9 +7,10 @@
 #include "fedplt/job.h"
 #include "objective/objective_access.h"
 
-/* Of one agent at x (NULL: the origin). The second part costs up to 40 products with the Hessian
- * and is only looked for where the bound is below a ten-thousandth of the smoothness. */
-fplt_status fplt__curvature_bounds_find(const fplt_objective *objective, uint32_t agent,
+/* Of one agent at x (NULL: the origin), by the method `how` of fplt_objective_curvature. The second part costs up to 40
+ * products with the Hessian and is only computed with FPLT_CURVATURE_CLOSE, where the bound is below a ten-thousandth of
+ * the smoothness. */
+fplt_status fplt__curvature_bounds_find(const fplt_objective *objective, uint32_t agent, int how,
                                         const double *x, fplt_curvature_bounds *bend,
                                         fplt_error *error);
 

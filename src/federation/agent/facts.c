@@ -108,7 +108,8 @@ static fplt_status gather_bend(fplt__agent *agent, const fplt__site_action *acti
     facts->count = FPLT__CURVATURE_SCALARS;
     facts->scalars[0] = bend.everywhere.lowest;
     facts->scalars[1] = bend.everywhere.highest;
-    facts->scalars[2] = bend.near_lowest;
+    /* numbers of a frame are finite; where nothing was computed at a point, the bound has the effect of a NaN */
+    facts->scalars[2] = isnan(bend.near_lowest) ? bend.everywhere.lowest : bend.near_lowest;
     facts->scalars[3] = (double)fplt__local_data_dimension(agent->material);
     return FPLT_OK;
 }

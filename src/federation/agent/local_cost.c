@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "engine/agents_map.h"
 #include "engine/hub_node.h"
 #include "engine/member.h"
 #include "fedplt/noise.h"
@@ -55,12 +56,32 @@ fplt_status fplt__local_data_shape(fplt__local_data *material, const fplt__agree
     return fplt_objective_create(&cost, material->training, &material->objective, error);
 }
 
+/* As one process does: automatic parameters from another estimate would give another model. Whether all other sites let
+ * Hessians leave is not known here. They are taken not to: if an automatic algorithm then trains nothing, the one with
+ * Hessians does not either. */
+static fplt_status choose_estimate(const fplt__local_data *material, int *how, fplt_error *error)
+{
+    fplt__outline job;
+    fplt__form form = fplt__local_data_form(material);
+    form.withheld = 1;
+    fplt_status status = fplt__outline_make(material->terms, &material->source, &form,
+                                            material->members, &job, error);
+    if (status)
+        return status;
+    *how = fplt__run_looks(&job.run);
+    fplt__outline_clear(&job);
+    return FPLT_OK;
+}
+
 fplt_status fplt__local_data_curvature_bounds(fplt__local_data *material,
                                               fplt_curvature_bounds *bend, fplt_error *error)
 {
+    int how;
     FPLT__ASSERT(cost_of(material));
     *bend = (fplt_curvature_bounds){{0, 0}, 0};
-    return fplt__curvature_bounds_find(cost_of(material), 0, NULL, bend, error);
+    fplt_status status = choose_estimate(material, &how, error);
+    return status ? status
+                  : fplt__curvature_bounds_find(cost_of(material), 0, how, NULL, bend, error);
 }
 
 static fplt_status make_norms(fplt__local_data *material, fplt_error *error)

@@ -238,6 +238,7 @@ fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__propo
         return status;
     int reads = !fplt__is_custom(proposal);
     material->lent = reads ? NULL : from->cost->objective;
+    material->members = proposal->members;
     if ((status = fplt__plan_resolution_settings(proposal, reads, &material->settings, error)) ||
         (status = fplt__plan_resolution_settings(proposal, 0, &material->terms, error))) {
         fplt__local_data_destroy(material);

@@ -111,7 +111,8 @@ const fplt_dataset *fplt__local_data_rows(const fplt__local_data *material);
  * `all_agents` and `all_records`: of the roster, for `weights: rows`. Done once. */
 fplt_status fplt__local_data_shape(fplt__local_data *material, const fplt__agreement *agreement,
                                    uint32_t all_agents, uint64_t all_records, fplt_error *error);
-/* How the cost curves, once it is made. */
+/* How the cost curves, once it is made, as closely as one process looks for the proposal's algorithm (fplt__run_looks). Not
+ * with privacy. */
 fplt_status fplt__local_data_curvature_bounds(fplt__local_data *material,
                                               fplt_curvature_bounds *bend, fplt_error *error);
 size_t fplt__local_data_dimension(const fplt__local_data *material); /* 0: no cost is made yet */

@@ -34,6 +34,7 @@ struct fplt__local_data {
     fplt__validation_part part; /* of a validation: which fold is held out */
     uint32_t *fold;             /* owned: of each row as it was read; NULL: no fold is held out */
     uint32_t most_folds;        /* that these rows can have, where a validation begins */
+    uint32_t members;           /* of the proposal */
     double *
         norms; /* owned: of the packed rows, and scratch behind them; made when they are asked for */
     double *judged; /* behind these: the point at which influence was asked for last; NULL: none */

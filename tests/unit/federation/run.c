@@ -16,8 +16,9 @@ enum { SITES = 3 };
 
 static struct federating all;
 
-/* Whether write_rows has a number for the word, and its labels: two classes, numbers above 0, counts, ordered classes. */
-static int has_numbers;
+/* Whether write_rows has a number for the word, numbers in further columns, and its labels: two classes, numbers above 0,
+ * counts, ordered classes. */
+static int has_numbers, is_wide;
 static enum { CLASSES, AMOUNTS, COUNTS, GRADES } labels;
 
 /* Rows of a site: two numbers, a word and a label that depends on them, by a fixed sequence. */
@@ -26,6 +27,8 @@ static void write_rows(size_t site, size_t rows)
     static const char *const grades[] = {"1low", "2fair", "3high"};
     char amount[40], count[40], number[40];
     char text[20000] = "a,b,colour,label\n";
+    if (is_wide)
+        snprintf(text, sizeof text, "a,b,colour,c,d,e,f,g,h,i,j,k,l,m,n,label\n");
     uint32_t state = (uint32_t)(7 * site + 1);
     for (size_t i = 0; i < rows; i++) {
         double x[3];
@@ -39,12 +42,15 @@ static void write_rows(size_t site, size_t rows)
         snprintf(count, sizeof count, "%.0f", floor(9 * exp(x[0] - x[1]) * x[2] * x[2]));
         const char *const label[] = {class, amount, count,
                                      grades[(x[0] + x[2] > 0.8) + (x[0] + x[2] > 1.2)]};
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%.6f,%.6f,%s,%s\n", 4 * x[0] - 2,
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%.6f,%.6f,%s", 4 * x[0] - 2,
                  10 * x[1] + (double)site,
                  has_numbers  ? number
                  : x[2] < 0.5 ? "blue"
-                              : "red",
-                 label[labels]);
+                              : "red");
+        for (int k = 0; is_wide && k < 12; k++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), ",%.6f",
+                     sin((40 + 7 * k) * x[k % 3]));
+        snprintf(text + strlen(text), sizeof text - strlen(text), ",%s\n", label[labels]);
     }
     federating_write(all.side[site].folder, "rows.csv", "%s", text);
 }
@@ -299,6 +305,41 @@ static void families_are_those_of_one_process(void **state)
                ordered, 0);
     has_numbers = 0;
     labels = CLASSES;
+}
+
+/* With so many columns that curvature is estimated roughly where agents train nothing (fplt__run_looks), and closely
+ * otherwise: first steps, rho and local steps follow from it. */
+static void automatic_parameters_are_those_of_one_process(void **state)
+{
+    (void)state;
+    static const char *const algorithms[] = {"fed-lbfgs", "fed-plt", "auto"};
+    static const char *const weights[] = {"rows", "agents"};
+    is_wide = 1;
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
+        for (size_t j = 0; j < sizeof weights / sizeof *weights; j++) {
+            char lines[200];
+            const char *const pairs[][2] = {{"algorithm", algorithms[i]},
+                                            {"weights", weights[j]},
+                                            {"rounds", "5"},
+                                            {"seed", "5"},
+                                            {"tolerance", "0"},
+                                            {"standardise", "no"},
+                                            {"categories", "auto"},
+                                            {NULL, NULL}};
+            snprintf(lines, sizeof lines,
+                     "train: {algorithm: %s, weights: %s, rounds: 5, seed: 5, tolerance: 0, "
+                     "standardise: no}\n",
+                     algorithms[i], weights[j]);
+            found(lines, site_lines, 0);
+            federating_run(&all);
+            assert_sides_ok(&all);
+            fplt_model *expected = trained(&all, pairs);
+            assert_models_equal(&all, expected, 0);
+            assert_true(fplt_model_get_view(expected)->features > 12);
+            fplt_model_destroy(expected);
+            federating_clear(&all);
+        }
+    is_wide = 0;
 }
 
 /* Clusters of a column, which is no feature then, and sites as clusters. */
@@ -575,6 +616,7 @@ int main(void)
         cmocka_unit_test(a_model_that_cannot_be_written),
         cmocka_unit_test(the_model_is_that_of_one_process),
         cmocka_unit_test(families_are_those_of_one_process),
+        cmocka_unit_test(automatic_parameters_are_those_of_one_process),
         cmocka_unit_test(random_intercepts_are_those_of_one_process),
         cmocka_unit_test(masked_sums_give_the_same_model),
         cmocka_unit_test(a_private_run_has_the_noise_of_one_process),

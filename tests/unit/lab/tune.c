@@ -58,7 +58,8 @@ static void finds_the_curvature_at_the_start(void **state)
     for (uint32_t i = 0; i < fplt_objective_agents(objective); i++) {
         fplt_curvature_bounds bend;
         fplt_curvature bounds;
-        assert_ok(fplt__curvature_bounds_find(objective, i, x, &bend, &error), error);
+        assert_ok(fplt__curvature_bounds_find(objective, i, FPLT_CURVATURE_CLOSE, x, &bend, &error),
+                  error);
         assert_ok(fplt__objective_hessian(objective, i, x, hessian, scratch), error);
         assert_ok(fplt_objective_curvature(objective, i, 0, &bounds, &error), error);
         assert_near(bend.near_lowest, least_eigenvalue(hessian, n), 1e-9);
