@@ -61,6 +61,15 @@ const char *cli_default_with_data(const fplt_setting *row, const fplt_settings *
     return text && strcmp(text, row->standard) != 0 ? text : NULL;
 }
 
+/* A list may break behind its commas. */
+static void write_default(const fplt_setting *row, cli_text *out)
+{
+    cli_text_add(out, " [");
+    for (const char *c = row->standard; *c; c++)
+        cli_text_add(out, *c == ',' && row->flags & FPLT_LIST ? ", " : (char[]){*c, 0});
+    cli_text_add(out, "]");
+}
+
 /* `own`: the same settings where data are given, or NULL. */
 static void write_row(const fplt_setting *row, const fplt_settings *own, size_t width,
                       cli_text *out)
@@ -89,7 +98,7 @@ static void write_row(const fplt_setting *row, const fplt_settings *own, size_t 
     if (there)
         cli_text_format(&text, " [%s; with --data %s]", row->standard, there);
     else if (row->standard)
-        cli_text_format(&text, " [%s]", row->standard);
+        write_default(row, &text);
     cli_wrap(out, text.text ? text.text : "", HELP_COLUMN, HELP_COLUMN, width);
     cli_text_add(out, "\n");
     cli_text_clear(&text);

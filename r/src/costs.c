@@ -31,10 +31,11 @@ static int ask(fpltr_costs *own, SEXP function, uint32_t agent, const double *x,
     SEXP call = PROTECT(Rf_lang3(function, point, number));
     SEXP answer = R_tryEvalSilent(call, R_GlobalEnv, &failed);
     PROTECT(answer = failed ? R_NilValue : answer);
-    if (Rf_inherits(answer, "fedplt_interrupted")) {
+    if (failed ||
+        Rf_inherits(answer, "fedplt_interrupted")) { /* errors are caught by the guard in R */
         own->interrupted = own->failed = 1;
-    } else if (failed || TYPEOF(answer) == STRSXP) {
-        keep_failure(own, failed ? R_curErrorBuf() : Rf_translateChar(STRING_ELT(answer, 0)));
+    } else if (TYPEOF(answer) == STRSXP) {
+        keep_failure(own, Rf_translateChar(STRING_ELT(answer, 0)));
     } else if (TYPEOF(answer) != REALSXP || (size_t)XLENGTH(answer) != count) {
         keep_failure(own, count == 1 ? "the value must be one double"
                                      : "the gradient must have one double for each coordinate");

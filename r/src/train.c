@@ -34,7 +34,8 @@ static double now(void)
     return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
-/* A person's function gets the round and the criterion (NA: not measured), and stops the run by TRUE. */
+/* A person's function gets the round and the criterion (NA: not measured), and stops the run by TRUE. Its guard in R catches its
+ * errors, so only an interrupt before or after the guard ends the call itself. */
 static int call_back(fpltr_watch *watch, const fplt_progress *progress)
 {
     int failed = 0, stop = 0;
@@ -44,15 +45,15 @@ static int call_back(fpltr_watch *watch, const fplt_progress *progress)
     SEXP call = PROTECT(Rf_lang3(watch->callback, round, criterion));
     SEXP answer = R_tryEvalSilent(call, R_GlobalEnv, &failed);
     PROTECT(answer = failed ? R_NilValue : answer);
-    if (Rf_inherits(answer, "fedplt_interrupted"))
+    if (failed || Rf_inherits(answer, "fedplt_interrupted"))
         watch->interrupted = stop = 1;
-    else if (failed || Rf_inherits(answer, "fedplt_failed"))
+    else if (Rf_inherits(answer, "fedplt_failed"))
         watch->failed = stop = 1;
     else
         stop = Rf_isLogical(answer) && XLENGTH(answer) == 1 && LOGICAL(answer)[0] == TRUE;
     if (watch->failed)
         snprintf(watch->message, sizeof watch->message, "%s",
-                 failed ? R_curErrorBuf() : Rf_translateChar(STRING_ELT(answer, 0)));
+                 Rf_translateChar(STRING_ELT(answer, 0)));
     UNPROTECT(4);
     return stop;
 }

@@ -245,9 +245,10 @@ fplt_status fplt__life_pool(const fplt__life_table *const *table, size_t count,
         return status;
     for (int side = 0; side < FPLT__LIFE_SIDES; side++) {
         size_t steps = common->steps[side];
+        if (!steps)
+            continue;
         fplt__life_step *first = sum->step + used;
-        if (steps)
-            memcpy(first, common->step[side], steps * sizeof *first);
+        memcpy(first, common->step[side], steps * sizeof *first);
         for (size_t t = 0; t < count; t++)
             add_counts(table[t], side, first, steps);
         for (size_t i = 0; i < steps; i++) /* others are of other tables */

@@ -11,7 +11,7 @@
 static void add_list(const uint8_t *bytes, size_t size, size_t count)
 {
     fplt_error error = {FPLT_OK, ""};
-    fplt__sum *sum;
+    fplt__sum *sum = NULL;
     uint64_t *words = calloc(2 * count + 1, sizeof *words);
     promise(words && !fplt__sum_create_words(count, FPLT_SUM_EXPONENT, &sum, &error));
     fplt_status status = fplt__sum_add_listed(sum, bytes, size, count, &error);
