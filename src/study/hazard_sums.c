@@ -132,6 +132,8 @@ fplt_status fplt__hazard_sums_see(const fplt_model *model, const fplt_rows *rows
     if (status)
         return status;
     sums->rows += (double)site.count;
+    for (size_t r = 0; r < site.count; r++)
+        sums->beyond += !(fabs(site.row[r].score) <= sums->steep);
     status = fplt__hazard_walk(&site, 1, add_moment, &seeing, error);
     fplt__hazard_site_clear(&site);
     return status;
@@ -141,6 +143,7 @@ void fplt__hazard_sums_add(fplt__hazard_sums *sums, const fplt__hazard_sums *oth
 {
     size_t n = sums->n;
     sums->rows += other->rows;
+    sums->beyond += other->beyond;
     sums->events += other->events;
     sums->times += other->times;
     for (size_t i = 0; i < 2 * n + 3 * n * n; i++)

@@ -23,6 +23,8 @@ void fplt__hazard_clock_clear(fplt__hazard_clock *clock);
 typedef struct fplt__hazard_sums {
     size_t n;
     double rows, events, times; /* times: sum of g over the events */
+    /* beyond: rows whose linear predictor is above `steep` in absolute value; the caller sets `steep` */
+    double steep, beyond;
     double *score[2], *information[3];
     /* Of the norms of g (x - m), and of the traces of g^2 V: their sum, and the largest of one event. */
     double total[2], largest[2];

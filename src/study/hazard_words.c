@@ -19,7 +19,7 @@
 enum { HEAD = 3, MATRICES = 3, SCORES = 2, MAX_COLUMNS = 200 };
 
 /* What a site says of its sums. */
-enum { TOLD, FEW, DOMINATED, STATES };
+enum { TOLD, FEW, DOMINATED, STEEP, STATES };
 
 static const double rounding = 1e-9;
 
@@ -79,6 +79,8 @@ static int judge_sums(const fplt__hazard_sums *sums, const fplt__hazard_rules *r
     double fewest = fmax((double)rules->minimum, rules->per_parameter * (double)sums->n);
     if (sums->events < fewest || sums->rows - sums->events < (double)rules->minimum)
         return FEW;
+    if (rules->saturated > 0 && sums->beyond > rules->saturated * sums->rows)
+        return STEEP;
     for (int k = 0; k < 2 && rules->dominant > 0; k++)
         if (sums->largest[k] > rules->dominant * sums->total[k])
             return DOMINATED;
@@ -121,6 +123,7 @@ fplt_status fplt__hazard_export(const fplt_model *model, const fplt_rows *rows,
     fplt_status status = fplt__hazard_clock_make(rows, transform, &clock, error);
     if (!status)
         status = fplt__hazard_sums_make(model->info.features, &sums, error);
+    sums.steep = rules->steep;
     if (!status)
         status = fplt__hazard_sums_see(model, rows, &clock, &sums, error);
     if (!status) {
@@ -200,8 +203,8 @@ static fplt_status note_site(const char *name, uint64_t state, fplt__notes *note
                              fplt_error *error)
 {
     static const char *const why[STATES] = {[FEW] = "it has too few events, or rows without one",
-                                            [DOMINATED] =
-                                                "one event has too large a share of them"};
+                                            [DOMINATED] = "one event has too large a share of them",
+                                            [STEEP] = "the model is too steep for its rows"};
     return state == TOLD ? FPLT_OK
                          : fplt__notes_add(notes, error,
                                            "site '%.300s' is left out: its sums are withheld, %s",
@@ -223,8 +226,8 @@ static fplt_status hear_sites(const char *const *names, const uint64_t *const *w
     }
     if (!status && !(sums->events > 0))
         status = fplt_error_set(error, FPLT_BAD_DATA,
-                                "every site withholds its sums: each has too few events, or one "
-                                "event that dominates");
+                                "every site withholds its sums: each has too few events, one "
+                                "event that dominates, or rows for which the model is too steep");
     return status;
 }
 

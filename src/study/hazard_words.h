@@ -21,6 +21,9 @@ typedef struct fplt__hazard_rules {
     double per_parameter; /* events for each column, at least; 0: no rule */
     double
         dominant; /* largest share of one event in the norms of g (x - m), and in the traces of g^2 V; 0: no rule */
+    /* Sums are told where at most the share `saturated` of the rows has a linear predictor above `steep` in absolute value;
+     * 0: no rule. With a steeper model a mean over those at risk is a single row. */
+    double steep, saturated;
 } fplt__hazard_rules;
 
 /* The sums of the rows of one site. What the rules do not let out stays: of such a site nothing but that is told. Transform: identity

@@ -1,9 +1,12 @@
 /* Small cells: a class, a level or a column that tells a few rows from all others. A sum over such a column is the sum of
- * the other columns over these rows. */
+ * the other columns over these rows. And few clusters: the derivatives by the standard deviation of a random intercept are sums
+ * over clusters, as those by a coefficient are sums over rows. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "base/sorting.h"
 #include "data/dataset_access.h"
 #include "federation/agent/questions.h"
 #include "federation/agent/rules.h"
@@ -108,12 +111,48 @@ static fplt_status judge_classes(const fplt_dataset *rows, size_t least, fplt_er
     return FPLT_OK;
 }
 
+/* Numbers of clusters count those of the whole file, of which these may be a part. */
+static fplt_status count_clusters(const fplt_dataset *rows, size_t *clusters, fplt_error *error)
+{
+    const double *number = fplt__dataset_persons(rows, 0);
+    double *sorted;
+    *clusters = 0;
+    if (!number)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&sorted, rows->rows, sizeof *sorted, "clusters", error);
+    if (status)
+        return status;
+    memcpy(sorted, number, rows->rows * sizeof *sorted);
+    fplt__sort(sorted, rows->rows);
+    for (size_t r = 0; r < rows->rows; r++)
+        *clusters += !r || sorted[r] != sorted[r - 1];
+    fplt__free(sorted);
+    return FPLT_OK;
+}
+
+static fplt_status judge_clusters(const fplt_settings *site, const fplt_dataset *rows,
+                                  const char *cluster, fplt_error *error)
+{
+    double least = fplt__rule_value(site, FPLT__RULE_CLUSTERS);
+    size_t clusters;
+    fplt_status status = count_clusters(rows, &clusters, error);
+    if (status || (double)clusters >= least)
+        return status;
+    return fplt_error_set(error, FPLT_FAILED,
+                          "disclosure: the column %.100s of the random intercept has %zu clusters, "
+                          "which must be at least %.0f; a fit with `random-intercept: site` "
+                          "counts rows only",
+                          cluster, clusters, least);
+}
+
 fplt_status fplt__cells_judge(const fplt_settings *site, const fplt_dataset *rows,
-                              fplt_error *error)
+                              const char *cluster, fplt_error *error)
 {
     size_t least = (size_t)fplt__rule_value(site, FPLT__RULE_CELLS);
-    if (!least || !rows->rows)
+    fplt_status status = FPLT_OK;
+    if (!rows->rows)
         return FPLT_OK;
-    fplt_status status = judge_classes(rows, least, error);
-    return status ? status : judge_columns(rows, least, error);
+    if (least && !(status = judge_classes(rows, least, error)))
+        status = judge_columns(rows, least, error);
+    return status || !cluster ? status : judge_clusters(site, rows, cluster, error);
 }

@@ -53,7 +53,8 @@ fplt_status fplt__agent_judge_cells(fplt__agent *agent, fplt_error *error)
 {
     fplt_status status =
         agent->asked.data_set && !agent->asked.is_pooled
-            ? fplt__cells_judge(agent->settings, fplt__local_data_rows(agent->material), error)
+            ? fplt__cells_judge(agent->settings, fplt__local_data_rows(agent->material),
+                                fplt__local_data_cluster(agent->material), error)
             : FPLT_OK;
     return status ? fplt__agent_hide_records(agent, status) : FPLT_OK;
 }

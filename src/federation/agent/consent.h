@@ -22,7 +22,7 @@ fplt_status fplt__agent_proposal_of(const fplt__site_action *action, fplt__propo
  * columns of the run. */
 fplt_status fplt__agent_judge_question(fplt__agent *agent, const fplt__proposal *proposal,
                                        const fplt__digest *of, int settled, fplt_error *error);
-/* The rule `cells` alone. */
+/* The rules `cells` and `clusters` alone. */
 fplt_status fplt__agent_judge_cells(fplt__agent *agent, fplt_error *error);
 /* Reads the data for the proposal `of`, unless that was done before, and judges the question. */
 fplt_status fplt__agent_read_data(fplt__agent *agent, const fplt__proposal *proposal,

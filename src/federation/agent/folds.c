@@ -7,6 +7,7 @@
 #include "federation/agent/local_data.h"
 #include "federation/agent/questions.h"
 #include "federation/agent/rules.h"
+#include "job/job.h"
 
 fplt_status fplt__rows_of_side(const fplt_dataset *rows, const unsigned char *held, int side,
                                fplt_dataset **made, fplt_error *error)
@@ -45,7 +46,8 @@ static fplt_status judge_sides(const struct dealing *dealing, uint32_t fold, int
         fplt_status status = fplt__rows_of_side(of->rows, dealing->held, which, &side, error);
         if (status)
             return status;
-        *is_refused = fplt__cells_judge(of->site, side, &reason) == FPLT_FAILED;
+        *is_refused = fplt__cells_judge(of->site, side, fplt__job_read(of->reading).cluster,
+                                        &reason) == FPLT_FAILED;
         fplt_dataset_destroy(side);
     }
     return FPLT_OK;

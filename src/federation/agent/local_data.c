@@ -351,6 +351,11 @@ const fplt_dataset *fplt__local_data_rows(const fplt__local_data *material)
     return material->training;
 }
 
+const char *fplt__local_data_cluster(const fplt__local_data *material)
+{
+    return fplt__job_read(material->settings).cluster;
+}
+
 /* Columns */
 
 fplt_status fplt__local_data_names(const fplt__local_data *material, char **text, fplt_error *error)

@@ -107,6 +107,8 @@ fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *dige
                                    fplt_error *error);
 /* The rows that it trains on, as they were read. */
 const fplt_dataset *fplt__local_data_rows(const fplt__local_data *material);
+/* The column of the clusters that have a random intercept; NULL: the fit has none. */
+const char *fplt__local_data_cluster(const fplt__local_data *material);
 /* Transforms the rows as the plan says (shift and scale alone are looked at) and makes the cost.
  * `all_agents` and `all_records`: of the roster, for `weights: rows`. Done once. */
 fplt_status fplt__local_data_shape(fplt__local_data *material, const fplt__agreement *agreement,

@@ -74,9 +74,10 @@ enum { FPLT__HESSIANS_OF_ERRORS = 2 };
 /* Numbers of a Hessian. */
 double fplt__questions_hessian(uint64_t parameters);
 
-/* The rule `cells`: classes, events and columns that are constant but for a few rows. The columns are those of the run.
- * FPLT_FAILED: refused; the sentence, which names the column, is for the site alone. */
+/* The rules `cells` and `clusters`: classes, events and columns that are constant but for a few rows, and few clusters with a
+ * random intercept. The columns are those of the run. `cluster`: the column of the clusters, by which the rows were read; NULL:
+ * there is none. FPLT_FAILED: refused; the sentence, which names the column, is for the site alone. */
 fplt_status fplt__cells_judge(const fplt_settings *site, const fplt_dataset *rows,
-                              fplt_error *error);
+                              const char *cluster, fplt_error *error);
 
 #endif

@@ -57,6 +57,11 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                           "%g rows",
                           {3, 3, 0},
                           1},
+    [FPLT__RULE_CLUSTERS] = {"clusters",
+                             "A column that `random-intercept` names has at the site at least",
+                             "%g clusters",
+                             {20, 20, 0},
+                             1},
     [FPLT__RULE_COUNTS] = {"counts", "A count that is reported is at least", "%g", {5, 5, 0}, 1},
     [FPLT__RULE_TABLES] =
         {"tables",
@@ -78,12 +83,13 @@ const fplt__rule fplt__rules[FPLT__RULES] = {
                                  "%g rows",
                                  {20, 20, 0},
                                  1},
-    [FPLT__RULE_SATURATION] = {"saturation",
-                               "Rows whose linear predictor is above 8 in absolute value at a "
-                               "broadcast point, or by an evaluated model, are at most this share",
-                               "%g",
-                               {0.05, 0.05, 0},
-                               1},
+    [FPLT__RULE_SATURATION] =
+        {"saturation",
+         "Rows whose linear predictor is above 8 in absolute value at a "
+         "broadcast point, or by the model of an analysis, are at most this share",
+         "%g",
+         {0.05, 0.05, 0},
+         1},
     [FPLT__RULE_DOMINANCE] = {"dominance",
                               "One record has at most this share of the sum of all gradient norms, "
                               "or of a sum that an analysis tells",

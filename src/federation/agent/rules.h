@@ -19,6 +19,7 @@ typedef enum fplt__rule_name {
     FPLT__RULE_FREEDOM,
     FPLT__RULE_HOLDOUT,
     FPLT__RULE_CELLS,
+    FPLT__RULE_CLUSTERS,
     FPLT__RULE_COUNTS,
     FPLT__RULE_TABLES,
     FPLT__RULE_SPLITS,

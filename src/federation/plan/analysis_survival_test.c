@@ -49,7 +49,11 @@ static uint64_t find_cost(const fplt__analysis *analysis, uint64_t rows, size_t 
 static fplt_status count_rows(const fplt__analysis *analysis, const fplt__analysis_site *site,
                               fplt__analysis_counted *counted, fplt_error *error)
 {
-    const fplt__hazard_rules rules = {site->minimum, site->per_parameter, site->dominant};
+    const fplt__hazard_rules rules = {.minimum = site->minimum,
+                                      .per_parameter = site->per_parameter,
+                                      .dominant = site->dominant,
+                                      .steep = site->steep,
+                                      .saturated = site->saturated};
     fplt_status status =
         fplt_model_dataset(analysis->model, &site->path, 1, &site->read, 1, &counted->rows, error);
     if (status)

@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "fedplt/export.h"
 #include "fedplt/memory.h"
+#include "fedplt/schema.h"
+#include "fedplt/transform.h"
 #include "federation/plan/analysis.h"
 #include "federation/plan/proposal.h"
 #include "federation/plan/proposal_text.h"
@@ -271,6 +273,84 @@ static void test_steep_model(void **state)
     fplt__analysis_close(analysis);
 }
 
+/* A Cox model of one column between 0 and 10, and a file of 60 times with it. */
+static void write_survival(double weight)
+{
+    static const char *const names[] = {"a"};
+    const fplt_transform transform = {.features = 1};
+    fplt_model_info info = {.task = FPLT_TASK_SURVIVAL,
+                            .loss = "cox",
+                            .features = 1,
+                            .feature_names = names,
+                            .transform = &transform,
+                            .weights = &weight,
+                            .dimension = 1,
+                            .program = "test",
+                            .ties = "efron"};
+    char text[4096] = "a,days,died\n";
+    fplt_schema *schema;
+    fplt_model *model;
+    fplt_error error;
+    write_file(w.model, "columns:\n  a: {type: number, bounds: 0..10, missing: 0}\n"
+                        "  days: {type: time, bounds: 1..99}\n"
+                        "  died: {type: event, classes: [no, yes]}\n");
+    assert_ok(fplt_schema_read(w.model, &schema, &error), error);
+    info.schema = schema;
+    assert_ok(fplt_model_create(&info, &model, &error), error);
+    assert_ok(fplt_model_write(model, w.model, &error), error);
+    fplt_model_destroy(model);
+    fplt_schema_destroy(schema);
+    for (unsigned i = 0; i < ROWS; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%.1f,%u,%s\n",
+                 (double)((i * 37) % 60) / 6, i + 1, i % 3 ? "yes" : "no");
+    write_file(w.file[0], text);
+}
+
+/* Whether a site tells anything but the reason that it has for telling nothing. */
+static int tells_hazards(const fplt__analysis *analysis, double steep, double saturated)
+{
+    fplt__analysis_counted counted = {0, NULL, NULL, NULL};
+    fplt__analysis_site site = {.path = w.file[0],
+                                .read = fplt_read_defaults(),
+                                .minimum = 5,
+                                .steep = steep,
+                                .saturated = saturated};
+    uint64_t told = 0;
+    fplt_error error;
+    site.read.site = "none";
+    assert_ok(analysis->kind->count(analysis, &site, &counted, &error), error);
+    for (size_t k = 2; k < 2 * analysis->kind->numbers(analysis); k++)
+        told |= counted.words[k];
+    assert_int_equal(counted.words[1] == 0, told != 0);
+    fplt__analysis_counted_clear(&counted);
+    return told != 0;
+}
+
+/* The same of a Cox model: 11 of the 60 linear predictors are above 8 in absolute value. */
+static void judge_hazards(double weight)
+{
+    write_survival(weight);
+    fplt__analysis *analysis = opened("kind=survival-test");
+    assert_false(tells_hazards(analysis, 8, 0.05));
+    assert_false(tells_hazards(analysis, 8, 0.18));
+    assert_true(tells_hazards(analysis, 8, 0.19));
+    assert_true(tells_hazards(analysis, 10, 0.05));
+    assert_true(tells_hazards(analysis, 8, 0)); /* no rule */
+    fplt__analysis_close(analysis);
+}
+
+static void test_steep_rising_hazards(void **state)
+{
+    (void)state;
+    judge_hazards(1);
+}
+
+static void test_steep_falling_hazards(void **state)
+{
+    (void)state;
+    judge_hazards(-1);
+}
+
 /* Numbers that can be told: no more cells than rows over the minimum. */
 static void test_cost(void **state)
 {
@@ -291,6 +371,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_model_digest, enter, leave),
         cmocka_unit_test_setup_teardown(test_report, enter, leave),
         cmocka_unit_test_setup_teardown(test_steep_model, enter, leave),
+        cmocka_unit_test_setup_teardown(test_steep_rising_hazards, enter, leave),
+        cmocka_unit_test_setup_teardown(test_steep_falling_hazards, enter, leave),
         cmocka_unit_test_setup_teardown(test_cost, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,7 +109,7 @@ static void same_tables(const fplt_table *a, const fplt_table *b, double toleran
 
 static void told_tests_are_those_of_one_process(void **state)
 {
-    const fplt__hazard_rules strict = {5, 3, 0.25};
+    const fplt__hazard_rules strict = {5, 3, 0.25, 8, 0.05};
     (void)state;
     for (int transform = FPLT_HAZARD_IDENTITY; transform <= FPLT_HAZARD_LOG; transform++)
         for (int columns = 0; columns < 2; columns++) {
@@ -133,7 +133,7 @@ static void told_tests_are_those_of_one_process(void **state)
 /* Away from the maximum the score is corrected: nearer than without, and a note says so. */
 static void a_model_beside_the_maximum_is_corrected(void **state)
 {
-    const fplt__hazard_rules none = {0, 0, 0};
+    const fplt__hazard_rules none = {.minimum = 0};
     const double *at = fplt_model_get_view(w.model)->weights;
     const double beside[COLUMNS] = {at[0] + 0.2, at[1], at[2]};
     fplt_model *model = model_of(beside);
@@ -162,10 +162,11 @@ static void rules_keep_sums_at_the_site(void **state)
         const char *note;
     } kept[] = {{{50, 0, 0}, "too few events"},
                 {{0, 20, 0}, "too few events"},
-                {{0, 0, 0.01}, "too large a share"}};
+                {{0, 0, 0.01}, "too large a share"},
+                {{0, 0, 0, 1e-9, 0.05}, "the model is too steep"}};
     (void)state;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        const fplt__hazard_rules none = {0, 0, 0};
+        const fplt__hazard_rules none = {.minimum = 0};
         fplt__hazard_tests tests = {.table = NULL};
         fplt_rows rows = fplt_dataset_shard(w.dataset, 1);
         fplt_error error;
@@ -205,7 +206,7 @@ static void told_sums_that_cannot_be(void **state)
                 {V + 1, 0, 1 << 20},       /* a covariance above the variances */
                 {V + 6, 0, 1 << 30},       /* g V above the root of V and g^2 V */
                 {GGV, 0, 0}};              /* g^2 V below what g V needs */
-    const fplt__hazard_rules none = {0, 0, 0};
+    const fplt__hazard_rules none = {.minimum = 0};
     fplt_error error;
     (void)state;
     tell_all(w.model, FPLT_HAZARD_IDENTITY, &none);
@@ -239,7 +240,7 @@ static fplt_status import_and_report(fplt_error *error)
 
 static void allocations_may_fail(void **state)
 {
-    const fplt__hazard_rules none = {0, 0, 0};
+    const fplt__hazard_rules none = {.minimum = 0};
     fplt_error error;
     (void)state;
     tell_all(w.model, FPLT_HAZARD_IDENTITY, &none);
