@@ -172,6 +172,7 @@ def test_every_interrupt_is_a_keyboard_interrupt():
     jobs = [fits, one_long_fit, own_costs, own_solver, comparison, tuning, tables, watched, leader]
     try:
         import torch
+        import fedplt.torch  # with functorch, whose imports an interrupt would leave half done
         torch.set_num_threads(1)
         jobs.append(network)
     except ImportError:

@@ -283,6 +283,15 @@ void fplt__client_destroy(fplt__client *client)
     fplt__free(client);
 }
 
+void fplt__client_disconnect(fplt__client *client)
+{
+    CURL *next = curl_easy_duphandle(client->curl); /* the settings without the connection */
+    if (!next)
+        return;
+    curl_easy_cleanup(client->curl);
+    client->curl = next;
+}
+
 uint64_t fplt__client_sent(const fplt__client *client)
 {
     return client->sent;

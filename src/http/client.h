@@ -52,6 +52,10 @@ typedef struct fplt__answered {
 fplt_status fplt__client_call(fplt__client *client, const fplt__call *call,
                               fplt__answered *answered, fplt_error *error);
 
+/* Closes the connection in good order, so that the other side knows that the last answer has arrived; the next call opens another one.
+ * Without memory it stays open. Not within a call. */
+void fplt__client_disconnect(fplt__client *client);
+
 /* Bytes of bodies so far. */
 uint64_t fplt__client_sent(const fplt__client *client);
 uint64_t fplt__client_received(const fplt__client *client);

@@ -201,11 +201,12 @@ void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action)
     fplt__agent_sign_record(agent);
     fplt__agent_log(agent, "done", "the run is over%s%s",
                     *agent->outcome.model ? "; model in " : "", agent->outcome.model);
-    if (!fplt_settings_switch(agent->settings, "once"))
-        fplt__agent_log(
-            agent, "waiting",
-            "for the next run, until this process is ended (Ctrl-C); with --once it ends "
-            "by itself");
+    if (fplt_settings_switch(agent->settings, "once"))
+        return;
+    fplt__client_disconnect(agent->client); /* a coordinator with --once waits for it */
+    fplt__agent_log(agent, "waiting",
+                    "for the next run, until this process is ended (Ctrl-C); with --once it ends "
+                    "by itself");
 }
 
 /* The receipt that the state of the agent remembers */
