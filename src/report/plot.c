@@ -62,7 +62,7 @@ static void add_number(fplt__buffer *out, double x, double y, const char *anchor
         fplt__buffer_format(out,
                             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">10<tspan dy=\"-6\" "
                             "font-size=\"10\">%.0f</tspan></text>\n",
-                            x, y, anchor, at);
+                            x, y, anchor, round(at) + 0.0); /* not -0 */
         return;
     }
     fplt__axis_number(axis, at, text, sizeof text);

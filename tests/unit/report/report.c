@@ -232,6 +232,32 @@ static void pictures_are_drawn(void **state)
     fplt__history_destroy(history);
 }
 
+/* Ticks of decades, the smallest of which is 1 on one axis and 0.1 on the other: a zero has no sign. */
+static void no_exponent_is_minus_zero(void **state)
+{
+    const double x[] = {0.1, 3, 100}, y[] = {1.9, 59, 59};
+    fplt__series series = {.name = "roof", .x = x, .y = y, .count = 3};
+    fplt__plot plot = {.title = "t",
+                       .x_label = "x",
+                       .y_label = "y",
+                       .log_x = 1,
+                       .log_y = 1,
+                       .series = &series,
+                       .count = 1};
+    char path[] = "/tmp/fedplt-tick-XXXXXX.svg", text[20000] = "";
+    fplt_error error;
+    (void)state;
+    close(mkstemps(path, 4));
+    assert_ok(fplt__plot_write(&plot, path, &error), error);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    unlink(path);
+    assert_non_null(strstr(text, ">0</tspan>"));
+    assert_null(strstr(text, ">-0</tspan>"));
+}
+
 /* Nothing in the first 0.2 s, at most ten lines a second, the bar half full half way down the
  * logarithm. */
 static void meter_is_calm(void **state)
@@ -268,10 +294,15 @@ static void meter_is_calm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_are_aligned),   cmocka_unit_test(csv_is_quoted),
-        cmocka_unit_test(json_is_read_back),    cmocka_unit_test(keys_are_headings_in_snake_case),
-        cmocka_unit_test(width_counts_columns), cmocka_unit_test(tables_survive_want_of_memory),
-        cmocka_unit_test(history_round_trips),  cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(tables_are_aligned),
+        cmocka_unit_test(csv_is_quoted),
+        cmocka_unit_test(json_is_read_back),
+        cmocka_unit_test(keys_are_headings_in_snake_case),
+        cmocka_unit_test(width_counts_columns),
+        cmocka_unit_test(tables_survive_want_of_memory),
+        cmocka_unit_test(history_round_trips),
+        cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(no_exponent_is_minus_zero),
         cmocka_unit_test(meter_is_calm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
