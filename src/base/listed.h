@@ -24,7 +24,7 @@ typedef struct fplt__multiple {
 fplt_status fplt__listed_pack(const uint64_t *words, size_t count, const fplt__multiple *expected,
                               size_t packed, uint8_t **bytes, size_t *size);
 
-/* The factor of a list: what is expected is to be added as below. FPLT_BAD_DATA: the bytes are cut off. */
+/* The factor of a list: the caller adds its multiple as stated below. FPLT_BAD_DATA: the bytes are cut off. */
 fplt_status fplt__listed_factor(const void *bytes, size_t size, double *factor, fplt_error *error);
 /* Adds the differences to elements 0 to count - 1 of a sum of words. FPLT_BAD_DATA for what fplt__listed_pack does not
  * write, FPLT_DIVERGED beyond the range; the sum is then as it was. */

@@ -74,7 +74,7 @@ typedef struct fplt__loss {
     int whole;
     /* whole: labels are times with their events, the latest first; a constant in the margins changes nothing */
     int hazards;
-    /* whole: records of a cluster beside each other; what a cluster has is at its first record. Rows have no weights, and
+    /* whole: records of a cluster beside each other; values of a cluster are at its first record. Rows have no weights, and
      * every row counts alike: a likelihood */
     int clustered;
     size_t (*room)(double parameter); /* whole: numbers of the block's room a record; NULL: 3 */

@@ -122,7 +122,7 @@ struct fplt_objective {
     int narrow, inward;               /* numbers of rows are floats; rounded towards 0 */
     fplt__matrix like;                /* layout and stride of every agent's rows */
     size_t part_numbers;              /* of a part, at least */
-    fplt__place *place;               /* owned, as are the arrays it tells of: */
+    fplt__place *place;               /* owned, as are the arrays that it indexes: */
     fplt__sparse_place *sparse_place; /* NULL where rows are dense */
     double *total;                    /* weight of an agent's rows; NULL where they have none */
     double *values, *same, *label, *steepest, *row_weight, *offset;

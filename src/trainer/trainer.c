@@ -322,7 +322,7 @@ static fplt_status promise_so_far(const fplt_trainer *trainer, uint64_t rounds,
     return fplt__promise_settle(view, error);
 }
 
-/* Own costs have no model: what is certified is {"loss": "custom", "weights": [...]}. */
+/* Own costs have no model: the certificate is about {"loss": "custom", "weights": [...]}. */
 static fplt_status certify_weights(fplt_trainer *trainer, const fplt_promise_view *view,
                                    const fplt_key *key, fplt_error *error)
 {
